@@ -285,7 +285,7 @@ export function describeBridges(options: ConformanceOptions): void {
         );
         await sleep(1000);
         expect(text(await sandbox.execute("thread.join(); told[0]"))).toContain(
-          "needs a running cell",
+          "while its cell is running",
         );
       }),
     );

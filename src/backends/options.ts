@@ -66,7 +66,7 @@ function checkMount(mount: Mount | NonNullable<REPLConfig["mounts"]>[number]): M
   const given = checkNames("a mount", requireOptions("a mount", mount), MOUNT_OPTIONS);
   const { host, guest, readonly = true } = given;
   if (typeof host !== "string" || typeof guest !== "string") {
-    throw new CellarError("INVALID_CONFIG", "a mount needs the paths host and guest");
+    throw new CellarError("INVALID_CONFIG", "a mount needs host and guest, two paths");
   }
   const path = resolve(host);
   if (statSync(path, { throwIfNoEntry: false }) === undefined) {
@@ -81,7 +81,10 @@ function checkEnvironment(env: REPLConfig["env"]): REPLConfig["env"] {
   if (env === undefined) return undefined;
   for (const [name, value] of Object.entries(requireOptions("env", env))) {
     if (!/^[A-Za-z_]\w*$/.test(name) || typeof value !== "string" || value.includes("\0")) {
-      throw new CellarError("INVALID_CONFIG", `env: ${JSON.stringify(name)} cannot be set`);
+      throw new CellarError(
+        "INVALID_CONFIG",
+        `env: ${JSON.stringify(name)} is not a valid variable name, or its value is not a string without NUL`,
+      );
     }
   }
   return env;

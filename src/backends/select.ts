@@ -44,7 +44,7 @@ export async function openSandbox(
 ): Promise<AgentSandbox> {
   if (typeof config !== "object" || config === null) {
     throw new CellarError("INVALID_CONFIG", "the options of a sandbox must be an object", {
-      remedy: "Leave them out to have the defaults.",
+      remedy: "Omit them to use the defaults.",
     });
   }
   const { backend = "auto" } = config;
@@ -58,8 +58,8 @@ export async function openSandbox(
     case "auto":
       return await openAny(config, cold, dir);
     default:
-      throw new CellarError("INVALID_CONFIG", `there is no backend ${shown(backend)}`, {
-        remedy: `Take one of: ${BACKENDS.join(", ")}.`,
+      throw new CellarError("INVALID_CONFIG", `unknown backend ${shown(backend)}`, {
+        remedy: `Use one of: ${BACKENDS.join(", ")}.`,
       });
   }
 }

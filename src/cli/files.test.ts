@@ -100,7 +100,7 @@ describe("cellar exec, with files", () => {
       symlinkSync(at("results"), at("link"));
       const run = await exec("--out", "link", "-c", code);
       expect(run.code).toBe(125);
-      expect(run.stderr).toMatch(/"a" is shut/);
+      expect(run.stderr).toMatch(/"a" is not accessible/);
       expect(readdirSync(at("results"))).toEqual(["b"]);
     },
   );

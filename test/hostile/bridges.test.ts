@@ -22,7 +22,7 @@ interface Forgery {
 const FORGERIES: Readonly<Record<string, Forgery>> = {
   "asks for a function of another name": {
     code: "print(bridge.ask('__proto__', [{}]), bridge.ask('constructor', [{}]))",
-    told: /answers no "__proto__".*answers no "constructor"/,
+    told: /unknown host function "__proto__".*unknown host function "constructor"/,
   },
   "sends what is not JSON": {
     code: [
@@ -35,7 +35,7 @@ const FORGERIES: Readonly<Record<string, Forgery>> = {
   },
   "sends something else than a prompt": {
     code: "print(bridge.ask('llm_query', [{'prompt': ['x'], 'model': None}, {'prompt': 'x', 'model': None, 'y': 1}]))",
-    told: /does not fit.*does not fit/,
+    told: /invalid arguments.*invalid arguments/,
   },
   "sends too deep a value": {
     code: [
@@ -57,15 +57,15 @@ const FORGERIES: Readonly<Record<string, Forgery>> = {
   },
   "tags a value as what it is not": {
     code: "print(bridge.ask('llm_query', [{'$': 'dict', 'v': [['prompt', 'x']]}]))",
-    told: /does not fit/,
+    told: /invalid arguments/,
   },
   "asks in the name of another cell": {
     code: "service.interrupts.step += 1\nprint(bridge.ask('llm_query', [{'prompt': 'x', 'model': None}]))\nservice.interrupts.step -= 1",
-    told: /needs a running cell/,
+    told: /while its cell is running/,
   },
   "calls a tool that is not offered": {
     code: "print(bridge.ask('surely_no_tool', [{}]), bridge.ask('execute', [{}]))",
-    told: /answers no "surely_no_tool".*answers no "execute"/,
+    told: /unknown host function "surely_no_tool".*unknown host function "execute"/,
   },
   "gives a tool something else than fields": {
     code: "print(bridge.ask('order', [['x'], 'x', None, {'$': 'dict', 'v': [['item', 'x']]}]))",

@@ -76,7 +76,7 @@ function unreadable(path: string, reason: string, cause?: unknown): CellarError 
 }
 
 function unfit(content: unknown): CellarError {
-  return new CellarError("INVALID_INPUT", `${kindOf(content)} is no content of a file`, {
+  return new CellarError("INVALID_INPUT", `${kindOf(content)} cannot be written as a file`, {
     remedy: "Give a text, bytes, a stream of them, or { file } with a path of the host.",
   });
 }

@@ -18,9 +18,13 @@ export function parseFilePath(path: string): RawName[] {
   const names = splitPath(path);
   const problem = problemOf(path, names);
   if (problem === undefined) return names;
-  throw new CellarError("INVALID_INPUT", `${shortened(path)} cannot name a file: ${problem}`, {
-    remedy: 'Give the path below /workspace, such as "data/table.csv".',
-  });
+  throw new CellarError(
+    "INVALID_INPUT",
+    `${shortened(path)} is not a valid file path: ${problem}`,
+    {
+      remedy: 'Give the path below /workspace, such as "data/table.csv".',
+    },
+  );
 }
 
 /** One way to write it: below /workspace, and as Python has it. */
@@ -42,7 +46,7 @@ function problemOf(path: string, names: readonly RawName[]): string | undefined 
   if (path === "") return "it is empty";
   if (names.length === 0) return "it is not text";
   if (path.includes("\0")) return "it has a NUL character";
-  if (belowWorkspace(path).startsWith("/")) return "it lies outside of /workspace";
+  if (belowWorkspace(path).startsWith("/")) return "it is outside /workspace";
   if (names.includes("..")) return 'it has ".." in it';
   if (names.some((name) => name === "" || name === ".")) return "a part of it is empty";
   if (names.some((name) => name.length > LONGEST_NAME)) {

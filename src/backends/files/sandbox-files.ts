@@ -125,17 +125,25 @@ export abstract class SandboxFiles implements AsyncDisposable {
       case "ENFILE":
         return workspaceFull(files, "files and folders");
       case "EFBIG":
-        return new CellarError("TOO_LARGE", `${JSON.stringify(path)} is too large for one file`, {
-          remedy: "Raise limits.fileMb, or put it there in parts.",
-        });
+        return new CellarError(
+          "TOO_LARGE",
+          `${JSON.stringify(path)} exceeds the size limit of one file`,
+          {
+            remedy: "Raise limits.fileMb, or put it there in parts.",
+          },
+        );
       case "EMFILE":
-        return new CellarError("CONFLICT", "too many files are on their way at once", {
+        return new CellarError("CONFLICT", "too many files are being transferred at once", {
           remedy: "Wait for some of them before you put or get more.",
         });
       case "EBADF":
-        return new CellarError("SESSION_LOST", `the session was lost while ${path} was moved`, {
-          remedy: "A new, empty session takes its place: put its files there again.",
-        });
+        return new CellarError(
+          "SESSION_LOST",
+          `the session was lost while ${JSON.stringify(path)} was being transferred`,
+          {
+            remedy: "A new, empty session replaces it: transfer the files again.",
+          },
+        );
       default: {
         const told = JSON.stringify(path);
         const other = () => new CellarError("IO_ERROR", `${told} ${unusable(problem)}`);
@@ -160,5 +168,5 @@ function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promis
 }
 
 function aborted(cause: unknown): CellarError {
-  return new CellarError("ABORTED", "moving the file was aborted", { cause });
+  return new CellarError("ABORTED", "the file transfer was aborted", { cause });
 }

@@ -40,7 +40,7 @@ export function fileNotFound(path: string): CellarError {
 }
 
 export function workspaceFull(most: number, what: "bytes" | "files and folders"): CellarError {
-  return new CellarError("TOO_LARGE", `the workspace can hold ${most} ${what}, and no more`, {
+  return new CellarError("TOO_LARGE", `the workspace is full: its limit is ${most} ${what}`, {
     remedy: "Remove files that are no longer needed, or raise limits.workspaceMb.",
   });
 }
@@ -85,11 +85,11 @@ export function codeFault(
     case "EPERM":
       return told(
         "IO_ERROR",
-        "is shut: its permissions do not let the session's user use it",
+        "is not accessible: its permissions deny the session's user",
         "Change its permissions inside the sandbox with os.chmod.",
       );
     case "EAGAIN":
-      return told("CONFLICT", "is held by the session", "Try again when the cell is over.");
+      return told("CONFLICT", "is in use by the session", "Try again when the cell is over.");
     case "ENOSPC":
     case "EDQUOT":
       return told("IO_ERROR", "does not fit: the disk is full", "Free some space on the disk.");

@@ -42,7 +42,7 @@ export function makeSessionDir(
   if (!/^[\w-]{1,100}$/.test(dir.name)) {
     throw new CellarError(
       "INVALID_INPUT",
-      `${JSON.stringify(dir.name)} cannot name a session folder`,
+      `${JSON.stringify(dir.name)} is not a valid session folder name: use 1 to 100 letters, digits, _ and -`,
     );
   }
   const folder = sessionDirPath(dir);
@@ -73,8 +73,8 @@ function makePath(path: string): void {
 
 function unmade(path: string, error: unknown): CellarError {
   const [reason] = explained(error, path);
-  return new CellarError("IO_ERROR", `${path} cannot be made: ${reason}`, {
-    remedy: "Name a folder that can be written to.",
+  return new CellarError("IO_ERROR", `could not create ${path}: ${reason}`, {
+    remedy: "Choose a writable folder.",
     details: { errno: (error as NodeJS.ErrnoException).code },
     cause: error,
   });

@@ -4,7 +4,7 @@ import { CellarError, isCellarError } from "../../errors.js";
 import { ISOLATION_CAUSES, OTHER_CAUSES } from "../../isolation/remedies.js";
 import { refuseWithoutWalls } from "../session/minimum-isolation.js";
 import { isRealTime } from "./machine.js";
-import { fallen, unavailable } from "./start-failure.js";
+import { explainStartFailure, unavailable } from "./start-failure.js";
 
 const SETTINGS = resolveSettings({ minIsolation: "L3-" }, {});
 
@@ -48,7 +48,7 @@ describe("a start that failed", () => {
     ["spawn ENOMEM", "START_FAILED"],
     ["nobody knows why", "SANDBOX_UNAVAILABLE"],
   ])("by %s is %s, with a remedy that leaves the isolation alone", (said, code) => {
-    const error = fallen(new Error(said));
+    const error = explainStartFailure(new Error(said));
     expect(error.code).toBe(code);
     expect(error.message).toContain(said);
     expect(error.remedy).toBeDefined();
@@ -57,11 +57,13 @@ describe("a start that failed", () => {
 
   it("by a limit of time says what it said before", () => {
     const late = new CellarError("START_FAILED", "Python was not ready", { remedy: "Wait." });
-    expect(fallen(late)).toBe(late);
+    expect(explainStartFailure(late)).toBe(late);
   });
 
   it("by bubblewrap that may not make namespaces is about isolation", () => {
-    const { code, details } = fallen(new Error("bwrap: No permissions to create new namespace"));
+    const { code, details } = explainStartFailure(
+      new Error("bwrap: No permissions to create new namespace"),
+    );
     expect({ code, option: details.option }).toEqual({
       code: "SANDBOX_UNAVAILABLE",
       option: "minIsolation",

@@ -26,7 +26,7 @@ export function unavailable(message: string, cause: IsolationCause): CellarError
   return refused(message, { about: "isolation", cause });
 }
 
-export function fallen(error: unknown): CellarError {
+export function explainStartFailure(error: unknown): CellarError {
   if (isCellarError(error)) {
     const { code, remedy, details } = error;
     const isTold = code === "START_FAILED" && remedy !== undefined && details.cause !== "unknown";
@@ -39,7 +39,7 @@ export function fallen(error: unknown): CellarError {
 
 function refused(message: string, { about, cause }: Trouble): CellarError {
   const code = about === "isolation" ? "SANDBOX_UNAVAILABLE" : codeOf(cause);
-  return new CellarError(code, `The sandbox cannot be made: ${message}`, {
+  return new CellarError(code, `Could not create the sandbox: ${message}`, {
     remedy: remedyFor(cause, osRelease()),
     details: { cause, ...(about === "isolation" && { option: "minIsolation" }) },
   });
@@ -70,8 +70,8 @@ function wasKilled(error: unknown): boolean {
 }
 
 function killed(said: string): CellarError {
-  const message = `The sandbox was ended from outside while it started: ${said}`;
+  const message = `The sandbox was killed while it was starting: ${said}`;
   return new CellarError("START_FAILED", message, {
-    remedy: "Try again. If it happens again, see who ends it: mostly the machine is out of memory.",
+    remedy: "Try again. If it happens again, check whether the machine is out of memory.",
   });
 }

@@ -26,8 +26,8 @@ function unwritable({ host, guest }: Mount): CellarError {
   const permissions = (mode & 0o7777).toString(8).padStart(4, "0");
   return new CellarError(
     "INVALID_CONFIG",
-    `${host} is mounted at ${guest} to be written, but the sandbox may not write it: ` +
-      `there it is user ${uid} of this machine, and the folder belongs to user ${owner} (mode ${permissions})`,
+    `${host} is mounted writable at ${guest}, but the sandbox cannot write to it: ` +
+      `it runs as user ${uid}, and the folder belongs to user ${owner} (mode ${permissions})`,
     {
       remedy: isRoot
         ? `chown ${uid} ${host}, or chmod o+rwx ${host}; or start Cellar as the folder's owner; ` +

@@ -132,7 +132,7 @@ export class NativeRuntime implements StatefulRuntime, AsyncDisposable {
 /** The proxy that enforces the list belongs to the notebook that owns the folder. */
 function refuseAllowList({ network }: Settings, dir: SessionDir | undefined): void {
   if (typeof network === "string" || dir?.hasEgress === true) return;
-  throw new CellarError("UNSUPPORTED", "an allow-list of hosts needs a notebook", {
+  throw new CellarError("UNSUPPORTED", "a network allow-list needs a notebook", {
     remedy: 'Open a notebook with it, or set network to "none" or "host".',
     details: { option: "network" },
   });

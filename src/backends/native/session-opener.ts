@@ -112,21 +112,25 @@ export class SessionOpener implements SessionFactory {
 
 function noWalls(): CellarError {
   return process.platform === "linux"
-    ? unavailable("bubblewrap was left out by the caller", "left-out")
+    ? unavailable("the caller turned bubblewrap off", "left-out")
     : unavailable(`bubblewrap needs Linux, and this is ${process.platform}`, "platform");
 }
 
 function refuseMounts(mounts: readonly Mount[], why: CellarError): void {
   if (mounts.length === 0) return;
-  throw new CellarError("UNSUPPORTED", "mounts need a sandbox, and this session has none", {
-    remedy: "Leave them out: a plain process sees the host's folders where they are.",
-    details: { reason: why.message },
-  });
+  throw new CellarError(
+    "UNSUPPORTED",
+    "mounts need a sandbox, but this session is a plain process",
+    {
+      remedy: "Leave them out: a plain process sees the host's folders where they are.",
+      details: { reason: why.message },
+    },
+  );
 }
 
 function refuseSharedPidsList({ network }: Settings): void {
   if (typeof network === "string") return;
-  throw new CellarError("UNSUPPORTED", "an allow-list needs process numbers of the session's own", {
+  throw new CellarError("UNSUPPORTED", 'a network allow-list needs pids: "own"', {
     remedy: 'Leave pids at "own", or set network to "none" or "host".',
     details: { option: "pids" },
   });
@@ -134,10 +138,14 @@ function refuseSharedPidsList({ network }: Settings): void {
 
 function refuseUnwalledList({ network }: Settings, why: CellarError): void {
   if (typeof network === "string") return;
-  throw new CellarError("UNSUPPORTED", "an allow-list needs a sandbox, and this session has none", {
-    remedy: "Leave network out: a plain process has the host's network anyway.",
-    details: { option: "network", reason: why.message },
-  });
+  throw new CellarError(
+    "UNSUPPORTED",
+    "a network allow-list needs a sandbox, but this session is a plain process",
+    {
+      remedy: "Leave network out: a plain process has the host's network anyway.",
+      details: { option: "network", reason: why.message },
+    },
+  );
 }
 
 function refuseWeak(

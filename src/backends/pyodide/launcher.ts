@@ -62,7 +62,7 @@ export class Launcher implements Disposable {
     const isRoot = wantsWalls && process.getuid?.() === 0;
     const identity = isRoot ? sandboxIdentity() : undefined;
     if (isRoot && identity === undefined) {
-      throw unavailable("root has no other id to take in this user namespace", "one-id");
+      throw unavailable("root has no other user id to switch to in this user namespace", "one-id");
     }
     const folder = new RunFolder(hostEnvironment.temporary, identity);
     const undo = [() => folder[Symbol.dispose]()];

@@ -4,7 +4,7 @@ import type { Settings } from "../../config.js";
 import { CellarError, describeError, isCellarError } from "../../errors.js";
 import { assess, type Finding, type IsolationReport } from "../../isolation/levels.js";
 import type { Limits } from "../../protocol/messages.js";
-import { fallen } from "../host/start-failure.js";
+import { explainStartFailure } from "../host/start-failure.js";
 import { wireLimits } from "../host/wire-limits.js";
 import { closedError } from "../session/checks.js";
 import type { Session } from "../session/session.js";
@@ -152,7 +152,7 @@ export class ProcessPool {
       started.clear();
       const said = describeError(error);
       throw launcher.isWalled && WALL_WORDS.test(said.replace(/^.*?: /, ""))
-        ? fallen(error)
+        ? explainStartFailure(error)
         : error;
     }
   }

@@ -6,7 +6,7 @@ import { CellarError, describeError } from "../../errors.js";
 import { type DeathCause, type Limits, PROTOCOL_VERSION } from "../../protocol/messages.js";
 import { Peer } from "../../protocol/peer.js";
 import { tailOf } from "../host/stderr-tail.js";
-import { heard } from "../session/hello.js";
+import { waitForHello } from "../session/hello.js";
 import { Session } from "../session/session.js";
 import { CONTROL_DESCRIPTOR, HEAD_DESCRIPTOR, MEMORY_DESCRIPTOR } from "./inside/plan.js";
 import { streamOf } from "./launch-plan.js";
@@ -87,7 +87,10 @@ export async function openSession(
   head.notify("plain_boot", { session: id, token, limits });
   const memory = gather(streamOf(child, MEMORY_DESCRIPTOR), MAX_MEMORY_BYTES);
   try {
-    const [hello, report] = await Promise.all([heard(head, over), firstLine(child.stdout, over)]);
+    const [hello, report] = await Promise.all([
+      waitForHello(head, over),
+      firstLine(child.stdout, over),
+    ]);
     if (hello.token !== token || hello.session !== id || hello.role !== "plain") {
       throw new Error("it sent an invalid hello");
     }

@@ -106,12 +106,16 @@ export class Branch implements BranchEvents {
         throw error;
       }
       await this.#replaceHead(generation);
-      throw new CellarError("SESSION_LOST", "the process ended before it could answer", {
-        remedy: this.session.isAlive
-          ? "A checkpoint took its place; the next result tells what was lost."
-          : "The session is gone and a new one takes its place; the next result tells what was lost.",
-        cause: error,
-      });
+      throw new CellarError(
+        "SESSION_LOST",
+        `the session's process ended before it answered ${method}`,
+        {
+          remedy: this.session.isAlive
+            ? "A checkpoint was restored; the next result says what was lost."
+            : "A new session replaces it; the next result says what was lost.",
+          cause: error,
+        },
+      );
     } finally {
       clearTimeout(timer);
       this.#asked = undefined;
@@ -183,7 +187,10 @@ export class Branch implements BranchEvents {
 
   async hostCall(call: Params<"host_call">): Promise<Result<"host_call">> {
     if (call.step === this.#listener?.step) return this.#listener.cell.hostCall(call);
-    throw new CellarError("UNSUPPORTED", `${call.name} needs a running cell, and this one is over`);
+    throw new CellarError(
+      "UNSUPPORTED",
+      `${call.name} can only be called while its cell is running`,
+    );
   }
 
   display(event: Params<"display">, attachments: readonly Buffer[]): void {

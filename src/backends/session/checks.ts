@@ -78,8 +78,8 @@ export function checkAbility(info: SandboxInfo, what: string): void {
   throw new CellarError("UNSUPPORTED", `${what} needs checkpoints, and ${place} has none`, {
     remedy:
       info.backend === "pyodide"
-        ? 'Use the backend "native" for it.'
-        : "Run where bubblewrap works (Linux with user namespaces); `info.reason` tells why not here.",
+        ? 'Use backend: "native".'
+        : "Run where bubblewrap works (Linux with user namespaces); `info.reason` says what is missing here.",
     details: { reason: info.reason },
   });
 }

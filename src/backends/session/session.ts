@@ -45,7 +45,7 @@ export interface SessionOptions {
   restMs?: number | undefined;
   /** An open file that the session has open too, through which states come out and go in. */
   exchange?: number | undefined;
-  /** Told the time limit of what comes next, where no interrupt could be heard in the midst of it. */
+  /** Receives the next time limit, where a running cell cannot be interrupted. */
   announceTimeout?: (milliseconds: number) => void;
 }
 
@@ -212,7 +212,11 @@ export class Session {
 
   /** It will not come. */
   forgetWriter(writer: number): void {
-    this.#writers.get(writer)?.failed(new CellarError("SESSION_LOST", "no copy writes the state"));
+    this.#writers
+      .get(writer)
+      ?.failed(
+        new CellarError("SESSION_LOST", "the session could not fork a copy to write its state"),
+      );
     this.#writers.delete(writer);
   }
 
@@ -307,7 +311,11 @@ export class Session {
     peer.on("clear_output", (event) => this.#events.get(branch)?.clear(event));
     peer.serve("host_call", async (call) => {
       const events = this.#events.get(branch);
-      if (events === undefined) throw new CellarError("UNSUPPORTED", "no cell is running");
+      if (events === undefined)
+        throw new CellarError(
+          "UNSUPPORTED",
+          "host functions can only be called while a cell is running",
+        );
       return events.hostCall(call);
     });
     slot.resolve(peer);

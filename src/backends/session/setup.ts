@@ -178,7 +178,10 @@ function record({ line }: Branch, step: number, plan: Plan): void {
 async function lendState({ session, number }: Branch): Promise<void> {
   const answer = await session.askInit("lend_state", { branch: number });
   if (!answer.done) {
-    throw new CellarError("STATE_REFUSED", `the state cannot be handed in: ${answer.reason}`);
+    throw new CellarError(
+      "STATE_REFUSED",
+      `could not pass the saved state to the session: ${answer.reason}`,
+    );
   }
 }
 
@@ -195,7 +198,7 @@ function refused(error: CellarError, name: string): CellarError {
   return new CellarError("TOO_LARGE", `${what} does not fit into the session's memory`, {
     remedy:
       name === "context"
-        ? "Call initialize() before the first cell, where it is counted apart, or raise memoryMb."
+        ? "Call initialize() before the first cell, which counts its memory separately, or raise limits.memoryMb."
         : "Raise limits.memoryMb, or give it as a file: putFile(), mounts or initialize({ file }).",
     details: { reason },
     cause: error,

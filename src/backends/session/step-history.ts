@@ -60,13 +60,13 @@ export class StepHistory {
     if (target === undefined) {
       throw new CellarError(
         "CHECKPOINT_GONE",
-        `only ${counted(this.present.cell, "cell")} can be undone`,
+        `cannot undo ${counted(cells, "cell")}: only ${counted(this.present.cell, "cell")} can be undone`,
       );
     }
     if (target.id === 0 || alive.has(target.id)) return target;
     throw new CellarError(
       "CHECKPOINT_GONE",
-      `the state after cell ${target.cell} is not kept any more`,
+      `the state after cell ${target.cell} is no longer kept`,
       {
         remedy: "checkpoints() lists the states that are; keepCheckpoints keeps more.",
         details: { available: this.kept(alive) },

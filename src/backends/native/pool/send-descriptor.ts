@@ -36,6 +36,6 @@ export class DescriptorSender {
       });
     });
     if (how === undefined) return;
-    throw new CellarError("START_FAILED", `the context could not be handed in: ${how}`);
+    throw new CellarError("START_FAILED", `could not pass the context to the sandbox: ${how}`);
   }
 }

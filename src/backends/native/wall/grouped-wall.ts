@@ -7,7 +7,7 @@ import {
 import { isInScope, type UserManager, userScope } from "../../../isolation/cgroups/user-scope.js";
 import type { Params } from "../../../protocol/messages.js";
 import type { Identity } from "../../host/run-folder.js";
-import { raiseWall, type Wall, type WallPlan } from "./wall.js";
+import { startWall, type Wall, type WallPlan } from "./wall.js";
 
 export interface GroupedWall {
   readonly wall: Wall;
@@ -28,8 +28,8 @@ export interface GroupOptions {
   readonly userManager: UserManager;
 }
 
-/** Raises a wall whose sessions can have control groups, where this machine lets them. */
-export async function raiseGroupedWall(
+/** Starts a wall whose sessions can have control groups, where this machine lets them. */
+export async function startGroupedWall(
   plan: UngroupedPlan,
   { owner, path, userManager }: GroupOptions,
 ): Promise<GroupedWall> {
@@ -37,11 +37,11 @@ export async function raiseGroupedWall(
   const cgroups = prepareCgroups({ ...owner, name });
   if (cgroups.version === undefined && plan.identity === undefined) {
     const scope = userScope(name, path, userManager);
-    const scoped = scope && (await raiseInScope(plan, owner, name, scope));
+    const scoped = scope && (await startInScope(plan, owner, name, scope));
     if (scoped !== undefined) return scoped;
   }
   try {
-    const wall = raiseWall({
+    const wall = startWall({
       ...plan,
       groupDescriptors: cgroups.version === undefined ? [] : Object.values(cgroups.descriptors),
       groupProcesses: cgroups.version === 2 ? cgroups.zygoteProcesses : undefined,
@@ -55,14 +55,14 @@ export async function raiseGroupedWall(
 }
 
 /** An ordinary user may not move processes into a scope, so the wall is started in it. */
-async function raiseInScope(
+async function startInScope(
   plan: UngroupedPlan,
   owner: Identity,
   name: string,
   scope: NonNullable<ReturnType<typeof userScope>>,
 ): Promise<GroupedWall | undefined> {
   const none = { groupDescriptors: [], groupProcesses: undefined, cgroupNamespace: false };
-  const wall = raiseWall({ ...plan, ...none, scope });
+  const wall = startWall({ ...plan, ...none, scope });
   const { process: child, groupNumbers } = wall;
   const cgroups = await enterScope(scope, child.pid ?? 0, owner, name, () => hasEnded(wall));
   if (cgroups === undefined) {

@@ -16,7 +16,7 @@ import { type DeathCause, type Limits, PROTOCOL_VERSION } from "../../../protoco
 import { Peer } from "../../../protocol/peer.js";
 import { sweep } from "../../host/run-folder.js";
 import { tailOf } from "../../host/stderr-tail.js";
-import { heard } from "../../session/hello.js";
+import { waitForHello } from "../../session/hello.js";
 import { Session } from "../../session/session.js";
 import { launchBehindWall, type SingleWall } from "./single-wall.js";
 
@@ -36,7 +36,7 @@ const LIFELINE = 3;
 /** Windows knows neither process groups nor a spawn that keeps them. */
 const HAS_SUBREAPER = process.platform !== "win32";
 
-export const STATE_LOST = "the plain process ended, and its state with it: it has no checkpoints";
+export const STATE_LOST = "the plain process ended and its state was lost: it has no checkpoints";
 
 /** The strongest level that a session without walls can have here. */
 export const PLAIN_LEVEL: IsolationLevel = process.platform === "win32" ? "L0" : "L1";
@@ -98,12 +98,12 @@ export async function startPlain(plan: PlainPlan): Promise<PlainSession> {
   });
   peer.notify("plain_boot", { session: id, token, limits: plan.limits });
   try {
-    const hello = await heard(peer, over);
+    const hello = await waitForHello(peer, over);
     if (hello.token !== token || hello.session !== id || hello.role !== "plain") {
-      throw new Error("it did not say hello properly");
+      throw new Error("its hello message is invalid");
     }
     if (hello.protocol !== PROTOCOL_VERSION) {
-      throw new Error(`it speaks version ${hello.protocol} of the protocol`);
+      throw new Error(`it uses protocol version ${hello.protocol}, not ${PROTOCOL_VERSION}`);
     }
     peer.on("hello", () => peer.close());
     session.welcome(hello, peer);

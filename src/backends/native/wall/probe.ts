@@ -112,9 +112,9 @@ export async function probeWalls(subject: ProbeSubject): Promise<ProbeFacts> {
     const found = await head.request("get_variable", { name: "answer" });
     const answer = answerSchema.safeParse(found.found ? found.value : undefined);
     if (!answer.success) {
-      const why = run.error === null ? "it gave no answer" : run.error.message;
+      const why = run.error === null ? "the test cell gave no answer" : run.error.message;
       // Nothing is known then of the isolation here, for better or worse.
-      throw new CellarError("START_FAILED", `the sandbox could not be tried out: ${why}`, {
+      throw new CellarError("START_FAILED", `could not test the sandbox: ${why}`, {
         remedy: remedyFor("unknown"),
       });
     }

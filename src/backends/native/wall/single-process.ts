@@ -10,7 +10,7 @@ import { assess, type IsolationReport } from "../../../isolation/levels.js";
 import { remedyFor } from "../../../isolation/remedies.js";
 import { findInterpreter } from "../../host/find-interpreter.js";
 import type { RunFolder } from "../../host/run-folder.js";
-import { fallen } from "../../host/start-failure.js";
+import { explainStartFailure } from "../../host/start-failure.js";
 import { wireLimits } from "../../host/wire-limits.js";
 import { closedError } from "../../session/checks.js";
 import type { Session } from "../../session/session.js";
@@ -108,7 +108,7 @@ export class SingleProcesses {
       return { session, pid, interpreter };
     } catch (error) {
       tidy();
-      throw fallen(error);
+      throw explainStartFailure(error);
     }
   }
 

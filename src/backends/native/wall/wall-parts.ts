@@ -40,7 +40,7 @@ export async function findWallParts(
   const isRoot = process.getuid?.() === 0;
   const identity = isRoot ? sandboxIdentity() : undefined;
   if (isRoot && identity === undefined) {
-    throw unavailable("root has no other id to take in this user namespace", "one-id");
+    throw unavailable("root has no other user id to switch to in this user namespace", "one-id");
   }
   const sharesNetwork = settings.network === "host";
   const etc = sharesNetwork ? hostNames() : undefined;

@@ -52,7 +52,7 @@ export interface Wall {
 }
 
 /** Starts the outer wall with the zygote in it: as root through drop_root.py, else directly. */
-export function raiseWall(plan: WallPlan): Wall {
+export function startWall(plan: WallPlan): Wall {
   const { view, sources, descriptors } = showInside(plan, plan.mounts, FIRST_FREE_FD);
   const { sessionRoot } = plan;
   const options = wallOptions({

@@ -30,7 +30,8 @@ export class Listener implements AsyncDisposable {
     const server = createServer();
     const listener = new Listener(server);
     server.on("connection", (socket) => listener.#accept(socket));
-    if (Buffer.byteLength(path) > MAX_PATH_BYTES) throw noSocket(`${path} is too long for one`);
+    if (Buffer.byteLength(path) > MAX_PATH_BYTES)
+      throw noSocket(`the path ${path} is longer than ${MAX_PATH_BYTES} bytes`);
     await new Promise<void>((resolve, reject) => {
       // It stays: a connection that cannot be accepted later on fails for itself alone.
       server.on("error", reject);
@@ -76,8 +77,8 @@ export class Listener implements AsyncDisposable {
 }
 
 function noSocket(why: string, cause?: unknown): CellarError {
-  return new CellarError("IO_ERROR", `no socket could be made: ${why}`, {
-    remedy: "Set TMPDIR to a folder whose path is short and that can be written.",
+  return new CellarError("IO_ERROR", `could not create a socket: ${why}`, {
+    remedy: "Set TMPDIR to a writable folder with a short path.",
     cause,
   });
 }

@@ -90,7 +90,7 @@ export class SessionForker {
       .catch((error: unknown) => {
         const failure = new CellarError(
           "START_FAILED",
-          `no session could be made: ${describeError(error)}`,
+          `could not start a session: ${describeError(error)}`,
           { cause: error },
         );
         if (!isCellarError(error, "REMOTE_ERROR")) {

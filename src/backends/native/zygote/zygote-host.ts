@@ -10,7 +10,7 @@ import type { Limits } from "../../../protocol/messages.js";
 import type { SandboxInfo } from "../../backend.js";
 import { identityCount } from "../../host/identity.js";
 import type { SessionDir } from "../../host/session-dir.js";
-import { fallen } from "../../host/start-failure.js";
+import { explainStartFailure } from "../../host/start-failure.js";
 import { wireLimits } from "../../host/wire-limits.js";
 import type { LargeContext } from "../../session/context/context.js";
 import type { Session } from "../../session/session.js";
@@ -18,7 +18,7 @@ import { DescriptorSender } from "../pool/send-descriptor.js";
 import { SessionPool } from "../pool/session-pool.js";
 import { SpareSessionDirs } from "../pool/spare-session-dirs.js";
 import { Templates } from "../pool/templates.js";
-import { raiseGroupedWall } from "../wall/grouped-wall.js";
+import { startGroupedWall } from "../wall/grouped-wall.js";
 import { probeWalls } from "../wall/probe.js";
 import { shutDown } from "../wall/single-process.js";
 import { findWallParts } from "../wall/wall-parts.js";
@@ -219,7 +219,7 @@ export class ZygoteHost {
       const listener = await Listener.open(folder.sockets, identity);
       undo.push(() => listener[Symbol.asyncDispose]());
       const place = placeOf(sessionRoot);
-      const { wall, cgroups, group } = await raiseGroupedWall(
+      const { wall, cgroups, group } = await startGroupedWall(
         {
           ...parts,
           mounts,
@@ -281,7 +281,7 @@ export class ZygoteHost {
     } catch (error) {
       const isDead = started?.isAlive === false;
       await close();
-      throw fallen(isDead ? await started?.ended : error);
+      throw explainStartFailure(isDead ? await started?.ended : error);
     }
   }
 }

@@ -53,7 +53,7 @@ describe("a zygote", () => {
     expect(made).toMatchObject({
       reason: {
         code: "START_FAILED",
-        message: expect.stringContaining("ended from outside while it started"),
+        message: expect.stringContaining("killed while it was starting"),
         remedy: expect.stringContaining("Try again"),
       },
     });

@@ -41,7 +41,10 @@ export class Zygote {
     this.#peer = new Peer(wall.control);
     this.#forker = new SessionForker(this.#peer, listener, this.#peer, (name) =>
       this.#templateWaiters.get(name)?.(
-        new CellarError("START_FAILED", "the template ended at once"),
+        new CellarError(
+          "START_FAILED",
+          "the process that loads the context ended before it was ready",
+        ),
       ),
     );
     wall.process.unref();
@@ -123,7 +126,7 @@ export class Zygote {
 
   /** Ends the zygote and with it every session it made. */
   async close(): Promise<void> {
-    // One that has fallen by itself is only cleared away: its sessions were lost, not closed.
+    // A zygote that ended by itself lost its sessions; it did not close them.
     this.#isWanted ||= this.isAlive;
     this.#closing = true;
     this.#peer.close();
@@ -159,5 +162,5 @@ function notReady(said: string): CellarError {
 }
 
 function noTemplate(): string {
-  return `no process for the context came within ${TEMPLATE_MS / 1000} s`;
+  return `the process that loads the context was not ready within ${TEMPLATE_MS / 1000} s`;
 }

@@ -57,14 +57,14 @@ export class HostCalls {
     this.#turns = new Semaphore(limits.queryConcurrency);
     if (onLLMQuery !== undefined) {
       this.#functions.set("llm_query", async (input, signal) => {
-        const { prompt, model } = read(llmInput, input);
+        const { prompt, model } = read("llm_query", llmInput, input);
         const options = { signal, ...(model !== null && { model }) };
         return answerText("onLLMQuery", await onLLMQuery(prompt, options));
       });
     }
     if (onRLMQuery !== undefined) {
       this.#functions.set("rlm_query", async (input, signal) => {
-        const { task, given, context, model } = read(rlmInput, input);
+        const { task, given, context, model } = read("rlm_query", rlmInput, input);
         const about = given === undefined ? context : givenAt(given);
         const options = { signal, ...(model !== null && { model }) };
         return answerText("onRLMQuery", await onRLMQuery(task, about, options));
@@ -126,23 +126,25 @@ export class HostCalls {
 }
 
 function givenUp(name: string): CellarError {
-  return new CellarError("ABORTED", `${name} was given up: the cell is over`);
+  return new CellarError("ABORTED", `${name} was cancelled: the cell has ended`);
 }
 
 function readInput({ name, input }: Params<"host_call">): unknown {
   const excess = excessOf(Buffer.from(input), MAX_JSON_VALUES);
-  if (excess !== undefined) throw new CellarError("TOO_LARGE", `what ${name} was given ${excess}`);
+  if (excess !== undefined) throw new CellarError("TOO_LARGE", `the input of ${name} ${excess}`);
   try {
     return decodeValue(JSON.parse(input));
   } catch (error) {
-    throw new CellarError("INVALID_INPUT", `what ${name} was given is not JSON`, { cause: error });
+    throw new CellarError("INVALID_INPUT", `the input of ${name} is not valid JSON`, {
+      cause: error,
+    });
   }
 }
 
-function read<T>(schema: z.ZodType<T>, input: unknown): T {
+function read<T>(name: string, schema: z.ZodType<T>, input: unknown): T {
   const { data, error } = schema.safeParse(input);
   if (data !== undefined) return data;
-  throw new CellarError("INVALID_INPUT", "the question does not fit", { cause: error });
+  throw new CellarError("INVALID_INPUT", `invalid arguments for ${name}`, { cause: error });
 }
 
 function tooFast(name: string): CellarError {
@@ -155,10 +157,10 @@ function tooFast(name: string): CellarError {
 function notGiven(name: string): CellarError {
   const option = OPTIONS.get(name);
   return option === undefined
-    ? new CellarError("UNSUPPORTED", `the host answers no ${JSON.stringify(name)}`)
+    ? new CellarError("UNSUPPORTED", `unknown host function ${JSON.stringify(name)}`)
     : new CellarError(
         "UNSUPPORTED",
-        `${name} is not available: this sandbox was made without ${option}`,
-        { remedy: `go on without it; whoever makes the sandbox can pass ${option}` },
+        `${name} is not available: this sandbox was created without ${option}`,
+        { remedy: `continue without it, or pass ${option} when creating the sandbox` },
       );
 }

@@ -96,7 +96,7 @@ export function unrun(
     ...without("cancelled", stopError("cancelled", "")),
     ...gathered(cell, info.isolation),
     duration: 0,
-    state: { survived: true, checkpoint, reason: "the cell was not begun" },
+    state: { survived: true, checkpoint, reason: "the cell was not started" },
   };
 }
 

@@ -236,7 +236,10 @@ export class RunningCell implements CellListener {
     if (this.#settled !== undefined) return Promise.resolve(end);
     return new Promise((resolve) => {
       this.#wakeSettled = () => resolve(end);
-      const silent = new CellarError("PROTOCOL_ERROR", "the end of its output never came");
+      const silent = new CellarError(
+        "PROTOCOL_ERROR",
+        "the session did not report the end of the cell's output",
+      );
       this.#settling = this.#after(SETTLE_MS, () => this.#breakOff(silent));
       this.#after(LONGEST_SETTLE_MS, () => this.#breakOff(silent));
     });
@@ -248,5 +251,5 @@ function timeLimit(milliseconds: number): string {
 }
 
 function totalLimit(milliseconds: number): string {
-  return `what its questions to the host may take in all (queryTotal, ${milliseconds / 1000} s)`;
+  return `the total time of its host calls (queryTotal, ${milliseconds / 1000} s)`;
 }

@@ -6,8 +6,7 @@ import type { Session } from "../session.js";
 import type { StepHistory } from "../step-history.js";
 
 /** Why a state is not said to have survived although a copy of it was put in place. */
-export const UNSEEN =
-  "the process that was put in its place ended at once; the next result tells what is left";
+export const UNSEEN = "the restored process ended at once; the next result says what is left";
 
 /** The state that an answered cell left behind. A notice of an earlier loss goes with it. */
 export function stateAfter(
@@ -36,7 +35,7 @@ export function joinReports(earlier: StateReport | undefined, later: StateReport
 
 function whyNone(mode: CheckpointMode): string {
   return mode === "idle"
-    ? "checkpoints are made only when the session rests"
+    ? "checkpoints are made only when the session is idle"
     : "checkpoints are off";
 }
 

@@ -167,7 +167,7 @@ export function filePath(given: unknown): string | undefined {
   if (typeof given !== "object" || given === null || Object.keys(given).length !== 1) return;
   const { file } = given as { file?: unknown };
   if (file === "") {
-    throw new CellarError("INVALID_INPUT", "the path of the context's file is empty", {
+    throw new CellarError("INVALID_INPUT", "the path of the context file is empty", {
       remedy: "Give the path of a regular file of text, or the text itself.",
     });
   }
@@ -269,7 +269,7 @@ async function openFile(
   const stats = await handle.stat({ bigint: true });
   if (!stats.isFile()) {
     await handle.close();
-    throw new CellarError("INVALID_INPUT", `the context ${path} is not a file`, {
+    throw new CellarError("INVALID_INPUT", `the context ${path} is not a regular file`, {
       remedy: "Give the path of a regular file of text, or the text itself.",
     });
   }
@@ -313,7 +313,7 @@ function refuseExcess(bytes: number): void {
 
 function changed(path: string): CellarError {
   return new CellarError("IO_ERROR", `the context ${path} has changed since it was given`, {
-    remedy: "Call initialize() again to take it as it is now.",
+    remedy: "Call initialize() again to load it as it is now.",
   });
 }
 
@@ -323,7 +323,7 @@ function unreadable(path: string, error: unknown): CellarError {
   return new CellarError(
     isMissing ? "INVALID_INPUT" : "IO_ERROR",
     isMissing
-      ? `there is no file ${path} for the context`
+      ? `the context file ${path} does not exist`
       : `the context ${path} cannot be read: ${describeError(error)}`,
     { remedy: "Check the path, and that this process may read it.", cause: error },
   );

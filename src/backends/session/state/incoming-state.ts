@@ -22,7 +22,8 @@ export class IncomingState {
   }
 
   async take(piece: Uint8Array): Promise<void> {
-    if (this.#isOver) throw new CellarError("PROTOCOL_ERROR", "the state has ended already");
+    if (this.#isOver)
+      throw new CellarError("PROTOCOL_ERROR", "the session sent more state after its end");
     this.#bytes += piece.length;
     if (this.#bytes > this.#maxBytes) throw tooLarge(this.#maxBytes);
     this.#crc = crc32(piece, this.#crc);
@@ -40,10 +41,10 @@ export class IncomingState {
   verify(written: WrittenState): void {
     this.end();
     if (this.#bytes !== written.bytes) {
-      throw torn(`${this.#bytes} bytes have arrived of ${written.bytes}`);
+      throw torn(`received ${this.#bytes} of ${written.bytes} bytes`);
     }
-    if (this.#crc !== written.crc32) throw torn("its check does not fit");
-    if (!endsWithIndex(this.#tail, this.#bytes)) throw torn("its index is not at its end");
+    if (this.#crc !== written.crc32) throw torn("its checksum does not match");
+    if (!endsWithIndex(this.#tail, this.#bytes)) throw torn("it does not end with its index");
   }
 }
 
@@ -56,11 +57,11 @@ function endsWithIndex(tail: Uint8Array, bytes: number): boolean {
 }
 
 function torn(how: string): CellarError {
-  return new CellarError("PROTOCOL_ERROR", `the state did not arrive as it was written: ${how}`);
+  return new CellarError("PROTOCOL_ERROR", `the saved state is incomplete or damaged: ${how}`);
 }
 
 function tooLarge(most: number): CellarError {
   return new CellarError("TOO_LARGE", `the state is larger than the ${most} bytes allowed`, {
-    remedy: "Delete what is not needed any more, or raise stateMaxSizeMb.",
+    remedy: "Delete variables that are no longer needed, or raise stateMaxSizeMb.",
   });
 }

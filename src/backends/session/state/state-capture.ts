@@ -49,7 +49,7 @@ export class StateCapture {
       case "worker":
       case "direct":
         throw new CellarError("UNSUPPORTED", "the state of a Pyodide session cannot be captured", {
-          remedy: 'Use the backend "native" for it.',
+          remedy: 'Use backend: "native".',
         });
     }
   }
@@ -85,7 +85,10 @@ export class StateCapture {
       const { done } = await session.askInit("lend_writer", { branch: number, writer });
       if (!done) {
         giveUp();
-        throw new CellarError("SESSION_LOST", "the session cannot write its state");
+        throw new CellarError(
+          "SESSION_LOST",
+          "the session could not start a process to write its state",
+        );
       }
       const { cell } = line.present;
       const order = { writer, ...this.#scope };
@@ -125,7 +128,7 @@ export class StateCapture {
         throw isCellarError(error, "REMOTE_ERROR") ? refusalOf(error.message) : error;
       });
     if (manifest === undefined || written === undefined) {
-      throw new CellarError("PROTOCOL_ERROR", "there is no manifest");
+      throw new CellarError("PROTOCOL_ERROR", "the answer to write_state has no manifest");
     }
     const state = this.#begin();
     for await (const piece of open()) await state.take(piece);
@@ -163,7 +166,9 @@ export class StateCapture {
     });
     const giveUp = () => {
       session.forgetWriter(writer);
-      reject(new CellarError("SESSION_LOST", "no copy writes the state"));
+      reject(
+        new CellarError("SESSION_LOST", "the session could not fork a copy to write its state"),
+      );
     };
     return { writer, manifest, giveUp };
   }
@@ -226,6 +231,6 @@ function refusalOf(reason: string): CellarError {
 }
 
 function unfinished(cause: CellarError): CellarError {
-  const message = `the state was not written to its end: ${cause.message}`;
+  const message = `the state was only partly written: ${cause.message}`;
   return new CellarError(cause.code, message, { cause });
 }
