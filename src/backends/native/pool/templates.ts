@@ -51,7 +51,7 @@ export class Templates {
 
   #find(context: LargeContext): TemplateSlot | undefined {
     const slot = this.#slots.find(
-      ({ context: held, made }) => made?.isAlive !== false && held.isSame(context),
+      ({ context: { identity }, made }) => made?.isAlive !== false && identity === context.identity,
     );
     if (slot !== undefined) {
       this.#slots = [...this.#slots.filter((other) => other !== slot), slot];

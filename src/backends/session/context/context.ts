@@ -31,10 +31,11 @@ export interface LargeContext {
   readonly given: unknown;
   readonly format: ContextFormat;
   readonly bytes: number;
-  isSame(other: LargeContext): boolean;
-  /** Its bytes in order. A piece is good until the next one is asked for. */
+  /** Equal for the same content: the text itself, the digest of a value, or the state of a file. */
+  readonly identity: string;
+  /** Its bytes in order. A piece is valid until the next one is read. */
   pieces(): AsyncIterable<Uint8Array>;
-  /** A file to be read that holds it; made in the folder, without a name, where there is none. */
+  /** A readable file that holds it; one without a name in the folder, where it is not a file. */
   open(folder: string): Promise<FileHandle>;
 }
 
@@ -52,55 +53,42 @@ export function contextOf(given: unknown): () => Promise<Context> {
   return () => valueContext(given, value);
 }
 
-/** Whether it is sure to go in pieces, so that no message need be tried. */
+/** Whether it is certainly too long for one message. */
 export function isLongText(value: Json): value is string {
   return typeof value === "string" && value.length > LONG_CHARACTERS;
 }
 
-/** A value that travels in pieces, however small; it is what it is, never the name of a file. */
+/** A value that travels in pieces, however small; never read as the name of a file. */
 export async function largeValue(given: unknown, value: Json): Promise<LargeContext> {
-  if (typeof value === "string") return new LargeText(value);
-  const { bytes, digest } = await measured(value);
-  return new LargeValue(given, value, bytes, digest);
+  if (typeof value === "string") return largeText(value);
+  return largeJson(given, value, await measured(value));
 }
 
 function textContext(text: string): Context {
   const isLarge = Buffer.byteLength(text) > SMALL_CONTEXT_BYTES;
-  return isLarge ? new LargeText(text) : { kind: "small", given: text, value: text };
+  return isLarge ? largeText(text) : { kind: "small", given: text, value: text };
 }
 
-class LargeText implements LargeContext {
-  readonly kind = "large";
-  readonly given: string;
-  readonly format: "utf-8" | "utf-16-le";
-  readonly bytes: number;
+/** A context that is written to a nameless file when a file is needed. */
+function unfiled(context: Omit<LargeContext, "kind" | "open">): LargeContext {
+  refuseExcess(context.bytes);
+  return { kind: "large", ...context, open: (folder) => spool(context.pieces(), folder) };
+}
 
-  constructor(text: string) {
-    this.given = text;
-    // UTF-8 has no word for half of a pair; in UTF-16 it stays what it is.
-    this.format = text.isWellFormed() ? "utf-8" : "utf-16-le";
-    this.bytes = this.format === "utf-8" ? Buffer.byteLength(text) : 2 * text.length;
-    refuseExcess(this.bytes);
-  }
+function largeText(text: string): LargeContext {
+  // UTF-8 cannot hold half of a surrogate pair; UTF-16 can.
+  const format = text.isWellFormed() ? "utf-8" : "utf-16-le";
+  const bytes = format === "utf-8" ? Buffer.byteLength(text) : 2 * text.length;
+  const pieces = () => textPieces(text, format === "utf-8" ? "utf8" : "utf16le");
+  return unfiled({ given: text, format, bytes, identity: text, pieces });
+}
 
-  isSame(other: LargeContext): boolean {
-    return other instanceof LargeText && other.given === this.given;
-  }
-
-  async *pieces(): AsyncGenerator<Uint8Array> {
-    const buffer = Buffer.allocUnsafeSlow(PIECE_BYTES);
-    const most = Math.floor(PIECE_BYTES / MOST_BYTES_PER_UNIT);
-    let at = 0;
-    while (at < this.given.length) {
-      const end = wholeEnd(this.given, at + most);
-      const encoding = this.format === "utf-8" ? "utf8" : "utf16le";
-      yield buffer.subarray(0, buffer.write(this.given.slice(at, end), encoding));
-      at = end;
-    }
-  }
-
-  open(folder: string): Promise<FileHandle> {
-    return spool(this.pieces(), folder);
+async function* textPieces(text: string, encoding: "utf8" | "utf16le"): AsyncGenerator<Uint8Array> {
+  const buffer = Buffer.allocUnsafeSlow(PIECE_BYTES);
+  const most = Math.floor(PIECE_BYTES / MOST_BYTES_PER_UNIT);
+  for (let at = 0, end = 0; at < text.length; at = end) {
+    end = wholeEnd(text, at + most);
+    yield buffer.subarray(0, buffer.write(text.slice(at, end), encoding));
   }
 }
 
@@ -111,13 +99,15 @@ export function wholeEnd(text: string, end: number): number {
 }
 
 async function valueContext(given: unknown, value: Json): Promise<Context> {
-  const { bytes, digest } = await measured(value);
-  return bytes <= SMALL_CONTEXT_BYTES
+  const measure = await measured(value);
+  return measure.bytes <= SMALL_CONTEXT_BYTES
     ? { kind: "small", given, value }
-    : new LargeValue(given, value, bytes, digest);
+    : largeJson(given, value, measure);
 }
 
-async function measured(value: Json): Promise<{ readonly bytes: number; readonly digest: string }> {
+type Measure = Pick<LargeContext, "bytes" | "identity">;
+
+async function measured(value: Json): Promise<Measure> {
   const hash = createHash("sha256");
   let bytes = 0;
   for (const piece of jsonPieces(value)) {
@@ -125,40 +115,19 @@ async function measured(value: Json): Promise<{ readonly bytes: number; readonly
     hash.update(piece);
     if (bytes > SMALL_CONTEXT_BYTES) await nextTurn();
   }
-  refuseExcess(bytes);
-  return { bytes, digest: hash.digest("hex") };
+  return { bytes, identity: `json:${hash.digest("hex")}` };
 }
 
-class LargeValue implements LargeContext {
-  readonly kind = "large";
-  readonly format = "json";
-  readonly given: unknown;
-  readonly bytes: number;
-  readonly #value: Json;
-  readonly #digest: string;
+function largeJson(given: unknown, value: Json, measure: Measure): LargeContext {
+  return unfiled({ given, format: "json", ...measure, pieces: () => valuePieces(value) });
+}
 
-  constructor(given: unknown, value: Json, bytes: number, digest: string) {
-    this.given = given;
-    this.bytes = bytes;
-    this.#value = value;
-    this.#digest = digest;
-  }
-
-  isSame(other: LargeContext): boolean {
-    return other instanceof LargeValue && other.#digest === this.#digest;
-  }
-
-  async *pieces(): AsyncGenerator<Uint8Array> {
-    for (const piece of jsonPieces(this.#value)) {
-      const bytes = Buffer.from(piece);
-      for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
-        yield bytes.subarray(at, at + PIECE_BYTES);
-      }
+async function* valuePieces(value: Json): AsyncGenerator<Uint8Array> {
+  for (const piece of jsonPieces(value)) {
+    const bytes = Buffer.from(piece);
+    for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+      yield bytes.subarray(at, at + PIECE_BYTES);
     }
-  }
-
-  open(folder: string): Promise<FileHandle> {
-    return spool(this.pieces(), folder);
   }
 }
 
@@ -174,19 +143,15 @@ export function filePath(given: unknown): string | undefined {
   return typeof file === "string" ? resolve(file) : undefined;
 }
 
+const STAMP_KEYS = ["dev", "ino", "size", "mtimeNs", "ctimeNs"] as const;
+
 /** Identifies the content of a file. */
-interface Stamp {
-  readonly dev: bigint;
-  readonly ino: bigint;
-  readonly size: bigint;
-  readonly mtimeNs: bigint;
-  readonly ctimeNs: bigint;
-}
+type Stamp = Readonly<Record<(typeof STAMP_KEYS)[number], bigint>>;
 
 async function fileContext(given: unknown, path: string): Promise<Context> {
   await using opened = await openFile(path);
   const { handle, stamp } = opened;
-  const context = new LargeFile(given, path, stamp);
+  const context = largeFile(given, path, stamp);
   if (stamp.size > SMALL_CONTEXT_BYTES) return context;
   const content = await handle.readFile().catch((error: unknown) => {
     throw unreadable(path, error);
@@ -198,57 +163,44 @@ async function fileContext(given: unknown, path: string): Promise<Context> {
   return context;
 }
 
-class LargeFile implements LargeContext {
-  readonly kind = "large";
-  readonly format = "utf-8";
-  readonly given: unknown;
-  readonly bytes: number;
-  readonly #path: string;
-  readonly #stamp: Stamp;
-  #wasRead = false;
+function largeFile(given: unknown, path: string, stamp: Stamp): LargeContext {
+  const bytes = Number(stamp.size);
+  refuseExcess(bytes);
+  const identity = identityOf(stamp);
+  let wasRead = false;
+  const reopen = async () => {
+    const opened = await openFile(path);
+    const isGiven = wasRead ? identityOf(opened.stamp) === identity : isGrown(stamp, opened.stamp);
+    wasRead = true;
+    if (isGiven) return opened.handle;
+    await opened.handle.close();
+    throw changed(path);
+  };
+  const pieces = () => filePieces(path, bytes, reopen);
+  return { kind: "large", given, format: "utf-8", bytes, identity, pieces, open: reopen };
+}
 
-  constructor(given: unknown, path: string, stamp: Stamp) {
-    this.given = given;
-    this.bytes = Number(stamp.size);
-    this.#path = path;
-    this.#stamp = stamp;
-    refuseExcess(this.bytes);
-  }
-
-  isSame(other: LargeContext): boolean {
-    return other instanceof LargeFile && sameStamp(other.#stamp, this.#stamp);
-  }
-
-  async *pieces(): AsyncGenerator<Uint8Array> {
-    await using handle = await this.open();
-    const buffer = Buffer.allocUnsafeSlow(PIECE_BYTES);
-    let at = 0;
-    while (at < this.bytes) {
-      const { bytesRead } = await handle
-        .read(buffer, 0, Math.min(PIECE_BYTES, this.bytes - at), at)
-        .catch((error: unknown) => {
-          throw unreadable(this.#path, error);
-        });
-      if (bytesRead === 0) throw changed(this.#path);
-      yield buffer.subarray(0, bytesRead);
-      at += bytesRead;
-    }
-  }
-
-  async open(): Promise<FileHandle> {
-    const { handle, stamp } = await openFile(this.#path);
-    const isGiven = this.#wasRead ? sameStamp(this.#stamp, stamp) : isGrown(this.#stamp, stamp);
-    this.#wasRead = true;
-    if (isGiven) return handle;
-    await handle.close();
-    throw changed(this.#path);
+async function* filePieces(
+  path: string,
+  bytes: number,
+  reopen: () => Promise<FileHandle>,
+): AsyncGenerator<Uint8Array> {
+  await using handle = await reopen();
+  const buffer = Buffer.allocUnsafeSlow(PIECE_BYTES);
+  for (let at = 0; at < bytes; ) {
+    const { bytesRead } = await handle
+      .read(buffer, 0, Math.min(PIECE_BYTES, bytes - at), at)
+      .catch((error: unknown) => {
+        throw unreadable(path, error);
+      });
+    if (bytesRead === 0) throw changed(path);
+    yield buffer.subarray(0, bytesRead);
+    at += bytesRead;
   }
 }
 
-function sameStamp(left: Stamp, right: Stamp): boolean {
-  return (["dev", "ino", "size", "mtimeNs", "ctimeNs"] as const).every(
-    (key) => left[key] === right[key],
-  );
+function identityOf(stamp: Stamp): string {
+  return `file:${STAMP_KEYS.map((key) => stamp[key]).join("/")}`;
 }
 
 /** A file that is being appended to: up to its length at that time it is the one that was given. */
@@ -273,12 +225,7 @@ async function openFile(
       remedy: "Give the path of a regular file of text, or the text itself.",
     });
   }
-  const { dev, ino, size, mtimeNs, ctimeNs } = stats;
-  return {
-    handle,
-    stamp: { dev, ino, size, mtimeNs, ctimeNs },
-    [Symbol.asyncDispose]: () => handle.close(),
-  };
+  return { handle, stamp: stats, [Symbol.asyncDispose]: () => handle.close() };
 }
 
 /** Writes it to a file that has no name any more, and gives it to be read. */
