@@ -16,13 +16,13 @@ describe("the text that is typed", () => {
     const buffer = new EditBuffer();
     buffer.insert("e\u0301👩‍👩‍👧x\nab");
     // Two letters, the line end and the x.
-    for (let steps = 0; steps < 4; steps++) buffer.left();
+    for (let steps = 0; steps < 4; steps++) buffer.moveTo(buffer.before);
     expect(buffer.text.slice(buffer.cursor)).toBe("x\nab");
     buffer.deleteLeft();
     expect(buffer.text).toBe("e\u0301x\nab");
     buffer.down();
     expect(buffer.lineBefore).toBe("ab");
-    buffer.killWordLeft();
+    buffer.kill(buffer.wordStart, buffer.cursor);
     buffer.yank();
     expect(buffer.text).toBe("e\u0301x\nab");
   });

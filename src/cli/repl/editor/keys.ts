@@ -11,33 +11,45 @@ export interface Key {
 
 type Edit = (buffer: EditBuffer) => void;
 
+const left: Edit = (buffer) => buffer.moveTo(buffer.before);
+const right: Edit = (buffer) => buffer.moveTo(buffer.after);
+const wordLeft: Edit = (buffer) => buffer.moveTo(buffer.wordStart);
+const wordRight: Edit = (buffer) => buffer.moveTo(buffer.wordEnd);
+const home: Edit = (buffer) => buffer.moveTo(buffer.lineStart);
+const end: Edit = (buffer) => buffer.moveTo(buffer.lineEnd);
+const backspace: Edit = (buffer) => buffer.deleteLeft();
+const deleteRight: Edit = (buffer) => buffer.replace(buffer.cursor, buffer.after, "");
+const killWordLeft: Edit = (buffer) => buffer.kill(buffer.wordStart, buffer.cursor);
+const newLine: Edit = (buffer) => buffer.insert("\n");
+
 const EDITS: Readonly<Record<string, Edit>> = {
-  left: (buffer) => buffer.left(),
-  right: (buffer) => buffer.right(),
-  home: (buffer) => buffer.lineStart(),
-  end: (buffer) => buffer.lineEnd(),
-  backspace: (buffer) => buffer.deleteLeft(),
-  delete: (buffer) => buffer.deleteRight(),
-  "ctrl-b": (buffer) => buffer.left(),
-  "ctrl-f": (buffer) => buffer.right(),
-  "ctrl-a": (buffer) => buffer.lineStart(),
-  "ctrl-e": (buffer) => buffer.lineEnd(),
-  "ctrl-h": (buffer) => buffer.deleteLeft(),
-  "ctrl-d": (buffer) => buffer.deleteRight(),
-  "ctrl-k": (buffer) => buffer.killLineRight(),
-  "ctrl-u": (buffer) => buffer.killLineLeft(),
-  "ctrl-w": (buffer) => buffer.killWordLeft(),
+  left,
+  right,
+  home,
+  end,
+  backspace,
+  delete: deleteRight,
+  "ctrl-b": left,
+  "ctrl-f": right,
+  "ctrl-a": home,
+  "ctrl-e": end,
+  "ctrl-h": backspace,
+  "ctrl-d": deleteRight,
+  "ctrl-k": (buffer) =>
+    buffer.kill(buffer.cursor, buffer.cursor === buffer.lineEnd ? buffer.after : buffer.lineEnd),
+  "ctrl-u": (buffer) => buffer.kill(buffer.lineStart, buffer.cursor),
+  "ctrl-w": killWordLeft,
   "ctrl-y": (buffer) => buffer.yank(),
-  "ctrl-left": (buffer) => buffer.wordLeft(),
-  "ctrl-right": (buffer) => buffer.wordRight(),
-  "alt-b": (buffer) => buffer.wordLeft(),
-  "alt-f": (buffer) => buffer.wordRight(),
-  "alt-left": (buffer) => buffer.wordLeft(),
-  "alt-right": (buffer) => buffer.wordRight(),
-  "alt-d": (buffer) => buffer.killWordRight(),
-  "alt-backspace": (buffer) => buffer.killWordLeft(),
-  "alt-return": (buffer) => buffer.insert("\n"),
-  "alt-enter": (buffer) => buffer.insert("\n"),
+  "ctrl-left": wordLeft,
+  "ctrl-right": wordRight,
+  "alt-b": wordLeft,
+  "alt-f": wordRight,
+  "alt-left": wordLeft,
+  "alt-right": wordRight,
+  "alt-d": (buffer) => buffer.kill(buffer.cursor, buffer.wordEnd),
+  "alt-backspace": killWordLeft,
+  "alt-return": newLine,
+  "alt-enter": newLine,
 };
 
 /** Such as `ctrl-r` or `up`; a letter that is typed has its own name. */
@@ -51,14 +63,8 @@ export function typedBy({ sequence = "", ctrl, meta }: Key): string {
   return /^[^\p{Cc}\p{Cs}]+$/u.test(sequence) ? sequence : "";
 }
 
-/** Applies the key; false if it does not edit. */
-export function applyKey(buffer: EditBuffer, key: Key): boolean {
+export function applyKey(buffer: EditBuffer, key: Key): void {
   const edit = EDITS[nameOf(key)];
-  if (edit !== undefined) {
-    edit(buffer);
-    return true;
-  }
-  const typed = typedBy(key);
-  if (typed !== "") buffer.insert(typed);
-  return typed !== "";
+  if (edit !== undefined) edit(buffer);
+  else buffer.insert(typedBy(key));
 }

@@ -106,25 +106,23 @@ export class LineEditor {
   }
 
   #up(): Outcome {
-    if (!this.#buffer.isOnFirstLine) this.#buffer.up();
-    else this.#show(this.#recall.older(this.#buffer.text, this.#prefix));
+    if (this.#buffer.isOnFirstLine) this.#recallNext(-1);
+    else this.#buffer.up();
     return EDITED;
   }
 
   #down(): Outcome {
-    if (!this.#buffer.isOnLastLine) this.#buffer.down();
-    else this.#show(this.#recall.newer(this.#buffer.text, this.#prefix));
+    if (this.#buffer.isOnLastLine) this.#recallNext(1);
+    else this.#buffer.down();
     return EDITED;
   }
 
   /** The input before Up filters the cells. */
-  get #prefix(): string {
+  #recallNext(step: 1 | -1): void {
     const { text, cursor } = this.#buffer;
-    return !this.#recall.isPast && cursor === text.length ? text : "";
-  }
-
-  #show(text: string | undefined): void {
-    if (text !== undefined) this.#buffer.set(text);
+    const prefix = !this.#recall.isPast && cursor === text.length ? text : "";
+    const found = this.#recall.move(text, step, prefix);
+    if (found !== undefined) this.#buffer.set(found);
   }
 
   #paste(key: Key, pasted: string): void {
