@@ -1,22 +1,24 @@
 import type { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { constants } from "node:os";
 import type { Duplex, Readable } from "node:stream";
-import { CellarError, describeError } from "../../errors.js";
-import { type DeathCause, type Limits, PROTOCOL_VERSION } from "../../protocol/messages.js";
+import type { DeathCause, Limits } from "../../protocol/messages.js";
 import { Peer } from "../../protocol/peer.js";
 import { tailOf } from "../host/stderr-tail.js";
-import { waitForHello } from "../session/hello.js";
 import { Session } from "../session/session.js";
+import {
+  abandon,
+  exitCause,
+  startFailure,
+  untilOver,
+  waitForHello,
+} from "../session/single-process.js";
 import { CONTROL_DESCRIPTOR, HEAD_DESCRIPTOR, MEMORY_DESCRIPTOR } from "./inside/plan.js";
 import { streamOf } from "./launch-plan.js";
 
-/** What was said before the end is read; a stray process may keep the link open. */
-const DRAINING_MS = 500;
 const LEAVING_MS = 1000;
 const MAX_REPORT_CHARACTERS = 64 * 1024;
 const MAX_MEMORY_BYTES = 256 * 1024 * 1024;
-const SIGNAL_CODES = 128;
+const NAME = "Pyodide";
 
 export const STATE_LOST =
   "the Pyodide process ended, and its state with it: WebAssembly has no checkpoints";
@@ -39,7 +41,7 @@ export async function openSession(
   child: ChildProcess,
   limits: Limits,
   id: string,
-  exitCause: ExitReport = () => undefined,
+  exitReport: ExitReport = () => undefined,
 ): Promise<PyodideSession> {
   const said = tailOf(child.stderr);
   const head = new Peer(linkTo(child, HEAD_DESCRIPTOR));
@@ -60,50 +62,23 @@ export async function openSession(
     control.close();
     kill();
   });
-  const over = new Promise<DeathCause>((resolve) => {
-    child.once("error", (error) => {
-      session.markLost(startFailure(describeError(error)));
-      resolve({ kind: "exit", code: 1 });
-    });
-    child.once("exit", (code, signal) => {
-      const cause = exitCause() ?? deathOf(code, signal, isKilled);
-      clearTimeout(leaving);
-      const draining = setTimeout(() => resolve(cause), DRAINING_MS).unref();
-      child.once("close", () => {
-        clearTimeout(draining);
-        resolve(cause);
-      });
-    });
-  });
-  over.then((cause) => {
-    const how = cause.kind === "signal" ? `signal ${cause.signal}` : cause.kind;
-    session.failAsOneProcess(
-      cause,
-      new CellarError("SESSION_LOST", `the Pyodide process ended (${how})`, {
-        details: { reason: STATE_LOST },
-      }),
-    );
-  });
+  const causeOf = (code: number | null, signal: NodeJS.Signals | null): DeathCause => {
+    clearTimeout(leaving);
+    return exitReport() ?? (isKilled ? { kind: "killed" } : exitCause(code, signal, true));
+  };
+  const started = { child, session, name: NAME, stateLost: STATE_LOST, causeOf };
+  const over = untilOver(started);
   head.notify("plain_boot", { session: id, token, limits });
   const memory = gather(streamOf(child, MEMORY_DESCRIPTOR), MAX_MEMORY_BYTES);
   try {
     const [hello, report] = await Promise.all([
-      waitForHello(head, over),
+      waitForHello(head, over, { id, token }),
       firstLine(child.stdout, over),
     ]);
-    if (hello.token !== token || hello.session !== id || hello.role !== "plain") {
-      throw new Error("it sent an invalid hello");
-    }
-    if (hello.protocol !== PROTOCOL_VERSION) {
-      throw new Error(`it uses protocol version ${hello.protocol}`);
-    }
-    head.on("hello", () => head.close());
     session.welcome(hello, head, control);
     return { session, pid: child.pid ?? 0, python: hello.python, report, memory };
   } catch (error) {
-    session.close();
-    await session.gone;
-    throw startFailure(said() === "" ? describeError(error) : said(), error);
+    throw await abandon(started, said(), error);
   }
 }
 
@@ -125,7 +100,7 @@ function firstLine(stream: Readable | null, over: Promise<DeathCause>): Promise<
 
 function linkTo(child: ChildProcess, descriptor: number): Duplex {
   const link = streamOf(child, descriptor);
-  if (link === undefined) throw startFailure("it has no connection");
+  if (link === undefined) throw startFailure(NAME, "it has no connection");
   return link;
 }
 
@@ -145,17 +120,3 @@ function gather(stream: Readable | undefined, most: number): Promise<Buffer | un
 }
 
 /** The wall passes a signal on as an exit code. */
-function deathOf(
-  code: number | null,
-  signal: NodeJS.Signals | null,
-  isKilled: boolean,
-): DeathCause {
-  if (isKilled) return { kind: "killed" };
-  if (signal !== null) return { kind: "signal", signal: constants.signals[signal] };
-  if (code !== null && code > SIGNAL_CODES) return { kind: "signal", signal: code - SIGNAL_CODES };
-  return { kind: "exit", code: code ?? 1 };
-}
-
-function startFailure(why: string, cause?: unknown): CellarError {
-  return new CellarError("START_FAILED", `the Pyodide process could not start: ${why}`, { cause });
-}

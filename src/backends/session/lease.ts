@@ -1,3 +1,4 @@
+import { waitAtMost } from "../../concurrency/wait.js";
 import type { SandboxInfo } from "../backend.js";
 import type { LargeContext } from "./context/context.js";
 import type { Session } from "./session.js";
@@ -42,18 +43,10 @@ export class SessionLease {
     const { session, branch } = this;
     if (session.removeBranch(branch)) {
       session.close();
-      await withinTime(session.gone, milliseconds);
+      await waitAtMost(milliseconds, session.gone);
     } else if (session.isAlive) {
       await session.askInit("drop", { branch }).catch(() => {});
       session.forget(branch);
     }
   }
-}
-
-async function withinTime(work: Promise<void>, milliseconds: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, milliseconds);
-  });
-  await Promise.race([work, late]).finally(() => clearTimeout(timer));
 }

@@ -55,11 +55,10 @@ export async function diagnose(settings: Settings): Promise<Diagnosis> {
   const python = await attempt(findInterpreter(settings, hostEnvironment()));
   const fallsBack = isReplaced(python, settings);
   const folder = dirOf({});
-  const [ownFiles, scratch, shelf] = [
-    ownFilesCheck(packageRoot),
-    temporaryCheck(temporary),
-    notebooksCheck(folder),
-  ];
+  // Before the trials, which write there too.
+  const ownFiles = ownFilesCheck(packageRoot);
+  const scratch = temporaryCheck(temporary);
+  const shelf = notebooksCheck(folder);
   const config: REPLConfig = {
     poolSize: 0,
     spares: 0,
@@ -70,7 +69,7 @@ export async function diagnose(settings: Settings): Promise<Diagnosis> {
   const canStart =
     fallsBack || hasDaemon() || (level !== undefined && meets(level, settings.minIsolation));
   const cell = canStart ? await tryCell(config) : undefined;
-  const info = cell !== undefined && "value" in cell.outcome ? cell.outcome.value : undefined;
+  const info = cell?.value;
   const [agent, notebook] = await Promise.all([
     info && tryAgent(config),
     fallsBack || shelf.status === "fail" ? undefined : info && tryNotebook(config, folder),
@@ -148,10 +147,9 @@ async function onPython(settings: Settings): Promise<Footing> {
 
 /** The isolation of a session that accepts any level. */
 async function leastOf(config: REPLConfig): Promise<Isolation | undefined> {
-  const session = await attempt(createSandbox({ ...config, minIsolation: "L0" }));
-  if ("error" in session) return undefined;
-  await session.value.destroy();
-  return session.value.info.isolation;
+  const session = await createSandbox({ ...config, minIsolation: "L0" }).catch(() => undefined);
+  await session?.destroy();
+  return session?.info.isolation;
 }
 
 function pythonCheck(python: Found, fallsBack: boolean): HealthCheck {
@@ -180,17 +178,11 @@ function packageChecks({ report }: Live): HealthCheck[] {
   const preloaded = ok("preload", `${named || "no packages"} (in ${report.seconds.toFixed(1)} s)`);
   if (report.absent.length === 0) return [preloaded];
   const modules = report.absent.map(({ name }) => name.split(".")[0] ?? name);
-  const names = [...new Set(modules.map(distributionOf))];
-  const absent = report.absent.map(describeAbsence).join(", ");
-  return [preloaded, warn("absent", absent, `cellar install ${names.join(" ")}`)];
-}
-
-function describeAbsence({ name, reason }: Live["report"]["absent"][number]): string {
-  return reason.startsWith("ModuleNotFoundError") ? name : `${name} (${reason})`;
-}
-
-function distributionOf(module: string): string {
-  return module === "sklearn" ? "scikit-learn" : module;
+  const names = new Set(modules.map((name) => (name === "sklearn" ? "scikit-learn" : name)));
+  const absent = report.absent.map(({ name, reason }) =>
+    reason.startsWith("ModuleNotFoundError") ? name : `${name} (${reason})`,
+  );
+  return [preloaded, warn("absent", absent.join(", "), `cellar install ${[...names].join(" ")}`)];
 }
 
 async function daemonCheck(): Promise<HealthCheck> {

@@ -3,11 +3,13 @@ import { join } from "node:path";
 import { AgentRepl } from "../../agent/agent-repl.js";
 import type { REPLConfig, SandboxInfo } from "../../backends/backend.js";
 import { createSandbox } from "../../backends/select.js";
+import { unlessAborted } from "../../concurrency/abort.js";
+import { keepingAlive } from "../../concurrency/keep-alive.js";
 import { CellarError } from "../../errors.js";
 import { nearest } from "../../isolation/temporary-trouble.js";
 import { Notebook } from "../../notebook/notebook.js";
 import { describeFailure } from "../terminal/report-error.js";
-import { AGAIN, type Attempt, attempt, fail, type HealthCheck, ok } from "./health-check.js";
+import { AGAIN, fail, type HealthCheck, ok } from "./health-check.js";
 
 const CODE = "6 * 7";
 const ANSWER = "42";
@@ -17,30 +19,51 @@ const PATIENCE_MS = 90_000;
 const QUICK = { preload: "none", poolSize: 0 } as const;
 
 export interface Trial<T> {
-  readonly outcome: Attempt<T>;
+  /** Undefined where it failed. */
+  readonly value?: T;
   readonly check: HealthCheck;
 }
 
-export async function tryCell(config: REPLConfig): Promise<Trial<SandboxInfo>> {
-  const outcome = await attempt(within(runCell(config)));
-  if ("error" in outcome) return { outcome, check: failed("cell", outcome.error) };
-  const { backend, python, isolation } = outcome.value;
+export function tryCell(config: REPLConfig): Promise<Trial<SandboxInfo>> {
   const place = { native: "", daemon: " through the daemon that runs", pyodide: " on Pyodide" };
-  const detail = `${CODE} is ${ANSWER}${place[backend]}, Python ${python.version}, isolation ${isolation.level}`;
-  return { outcome, check: ok("cell", detail) };
+  return trial("cell", runCell(config), ({ backend, python, isolation }) =>
+    [
+      `${CODE} is ${ANSWER}${place[backend]}`,
+      `Python ${python.version}`,
+      `isolation ${isolation.level}`,
+    ].join(", "),
+  );
 }
 
-export async function tryAgent(config: REPLConfig): Promise<Trial<void>> {
-  const outcome = await attempt(within(runTurn({ ...config, ...QUICK })));
+export function tryAgent(config: REPLConfig): Promise<Trial<void>> {
   const detail = `a turn of an agent found ${ANSWER} in its context`;
-  return { outcome, check: verdict("agent", detail, outcome) };
+  return trial("agent", runTurn({ ...config, ...QUICK }), () => detail);
 }
 
 /** A cell of a temporary notebook, on the disk where notebooks are kept. */
-export async function tryNotebook(config: REPLConfig, folder: string): Promise<Trial<void>> {
-  const outcome = await attempt(within(runNotebook({ ...config, ...QUICK }, nearest(folder))));
+export function tryNotebook(config: REPLConfig, folder: string): Promise<Trial<void>> {
   const detail = `a cell ran and was saved: ${CODE} is ${ANSWER}`;
-  return { outcome, check: verdict("notebook", detail, outcome) };
+  return trial("notebook", runNotebook({ ...config, ...QUICK }, nearest(folder)), () => detail);
+}
+
+async function trial<T>(
+  name: string,
+  work: Promise<T>,
+  detail: (value: T) => string,
+): Promise<Trial<T>> {
+  try {
+    const value = await keepingAlive(unlessAborted(work, AbortSignal.timeout(PATIENCE_MS), late));
+    return { value, check: ok(name, detail(value)) };
+  } catch (error) {
+    const { message, remedy } = describeFailure(error);
+    return { check: fail(name, message, remedy ?? AGAIN) };
+  }
+}
+
+function late(): CellarError {
+  const message = `it took longer than ${PATIENCE_MS / 1000} s`;
+  const remedy = "Try again when the machine is less busy.";
+  return new CellarError("START_FAILED", message, { remedy });
 }
 
 async function runCell(config: REPLConfig): Promise<SandboxInfo> {
@@ -72,30 +95,4 @@ async function runNotebook(config: REPLConfig, place: string): Promise<void> {
 function expectAnswer(text: string): void {
   if (text.includes(ANSWER)) return;
   throw new CellarError("START_FAILED", `it gave ${JSON.stringify(text.slice(0, 500))}`);
-}
-
-function verdict(name: string, detail: string, outcome: Attempt<unknown>): HealthCheck {
-  return "error" in outcome ? failed(name, outcome.error) : ok(name, detail);
-}
-
-function failed(name: string, error: unknown): HealthCheck {
-  const { message, remedy } = describeFailure(error);
-  return fail(name, message, remedy ?? AGAIN);
-}
-
-async function within<T>(work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const message = `it took longer than ${PATIENCE_MS / 1000} s`;
-    const remedy = "Try again when the machine is less busy.";
-    timer = setTimeout(
-      () => reject(new CellarError("START_FAILED", message, { remedy })),
-      PATIENCE_MS,
-    );
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

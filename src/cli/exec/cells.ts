@@ -1,10 +1,9 @@
 import type { CodeExecution, ISandbox, REPLConfig } from "../../backends/backend.js";
-import { counted } from "../../errors.js";
 import { EXIT, exitCodeOf } from "../exit-codes.js";
 import { type SandboxOptions, toConfig } from "../options/sandbox-config.js";
 import { openScreen } from "../terminal/displays.js";
-import { executionJson, showError, showOmission } from "../terminal/execution-view.js";
-import { complain, describeFailure, writeJson } from "../terminal/report-error.js";
+import { executionJson, showEnding } from "../terminal/execution-view.js";
+import { describeFailure, writeJson } from "../terminal/report-error.js";
 import { Interruption } from "../terminal/signals.js";
 import { withProgress } from "../terminal/terminal.js";
 import { readCells } from "./cell-sources.js";
@@ -95,7 +94,8 @@ async function runForPeople(
   signal: AbortSignal,
   delivery: ExecFiles | undefined,
 ): Promise<number> {
-  const { stdout, stderr, displays } = openScreen(options.images);
+  const screen = openScreen(options.images);
+  const { stdout, stderr, displays } = screen;
   const sandbox = await open({
     onStdout: (text) => stdout.write(text),
     onStderr: (text) => stderr.write(text),
@@ -108,16 +108,11 @@ async function runForPeople(
     if (options.quiet !== true && execution.result !== null) {
       stdout.write(`${execution.result["text/plain"] ?? ""}\n`);
     }
-    stdout.finish();
-    showError(execution, stderr);
-    stderr.finish();
-    showOmission(execution);
+    showEnding(execution, screen);
     code = exitCodeOf(execution);
     if (code !== EXIT.ok) break;
   }
-  if (displays.unshown > 0) {
-    complain(`not shown: ${counted(displays.unshown, "image")}`, "save them with --images FOLDER");
-  }
+  displays.tellUnshown();
   const written = await delivery?.take(sandbox, cells);
   if (written !== undefined) delivery?.tell(written);
   return code;

@@ -1,22 +1,14 @@
 import { type Command, Option } from "commander";
-import { addPlaceOptions } from "../options/notebook-place.js";
+import { addPlaceOptions, type JsonPlaceOptions } from "../options/notebook-place.js";
 import { addSandboxOptions, collect, parseCount } from "../options/sandbox-options.js";
 import type { ChangeOptions, PutOptions } from "./changes.js";
-import {
-  type FilesOptions,
-  type GetOptions,
-  getFiles,
-  listFiles,
-  type RemoveOptions,
-  removeBook,
-} from "./files.js";
+import { type GetOptions, getFiles, listFiles, type RemoveOptions, removeBook } from "./files.js";
 import {
   type ExportOptions,
   exportNotebook,
   FORMATS,
   importFile,
   listAll,
-  type RecordOptions,
   showNotebook,
 } from "./records.js";
 import type { RunOptions } from "./run.js";
@@ -91,11 +83,11 @@ function registerWithoutPython(notebook: Command, finish: Finish): void {
   addPlaceOptions(notebook.command("list"), "whose notebooks (default: those of all users)")
     .description("list the notebooks of all users or of one")
     .option("--json", JSON_TEXT)
-    .action(async (options: RecordOptions) => finish(await listAll(options)));
+    .action(async (options: JsonPlaceOptions) => finish(await listAll(options)));
   addPlaceOptions(on(notebook, "show", "print the cells with their outputs, or one of them"))
     .argument("[cell]", "its number, or its id", cellKey)
     .option("--json", JSON_TEXT)
-    .action(async (session: string, cell: number | string | undefined, options: RecordOptions) =>
+    .action(async (session: string, cell: number | string | undefined, options: JsonPlaceOptions) =>
       finish(await showNotebook(session, cell, options)),
     );
   addPlaceOptions(on(notebook, "export", "write it as a Jupyter notebook or as an HTML page"))
@@ -110,7 +102,7 @@ function registerWithoutPython(notebook: Command, finish: Finish): void {
     .argument("<file>", "FILE.ipynb")
     .argument("<session>", "the name of the new notebook")
     .option("--json", JSON_TEXT)
-    .action(async (file: string, session: string, options: RecordOptions) =>
+    .action(async (file: string, session: string, options: JsonPlaceOptions) =>
       finish(await importFile(file, session, options)),
     );
   addPlaceOptions(on(notebook, "get", "copy files out of a notebook"))
@@ -123,7 +115,7 @@ function registerWithoutPython(notebook: Command, finish: Finish): void {
     );
   addPlaceOptions(on(notebook, "files", "list the files of a notebook with their sizes"))
     .option("--json", JSON_TEXT)
-    .action(async (session: string, options: FilesOptions) =>
+    .action(async (session: string, options: JsonPlaceOptions) =>
       finish(await listFiles(session, options)),
     );
   addPlaceOptions(on(notebook, "remove", "delete a notebook with its variables and files"))

@@ -12,24 +12,20 @@ import { DiskStore } from "../../notebook/store/disk-store.js";
 import { Workspace } from "../../notebook/workspace/workspace.js";
 import { sizeText, tellWritten, type Written, writeHostFile } from "../exec/host-files.js";
 import { EXIT } from "../exit-codes.js";
-import { type PlaceOptions, placeOf } from "../options/notebook-place.js";
+import { type JsonPlaceOptions, type PlaceOptions, placeOf } from "../options/notebook-place.js";
 import { complain, invalidInput, present } from "../terminal/report-error.js";
 import { escapeControls, isTerminal } from "../terminal/terminal.js";
 
-export interface FilesOptions extends PlaceOptions {
-  readonly json?: true;
-}
-
-export interface GetOptions extends FilesOptions {
+export interface GetOptions extends JsonPlaceOptions {
   readonly to?: string;
   readonly force?: true;
 }
 
-export interface RemoveOptions extends FilesOptions {
+export interface RemoveOptions extends JsonPlaceOptions {
   readonly yes?: true;
 }
 
-export async function listFiles(session: string, options: FilesOptions): Promise<number> {
+export async function listFiles(session: string, options: JsonPlaceOptions): Promise<number> {
   const workspace = await workspaceOf(session, options);
   const { files, isCut } = (await workspace?.files()) ?? { files: [], isCut: false };
   return present(options.json, { files, isCut }, () => {

@@ -12,15 +12,16 @@ import { importNotebook } from "../../notebook/interchange/notebook-import.js";
 import { DiskStore } from "../../notebook/store/disk-store.js";
 import { tellWritten, writeHostFile } from "../exec/host-files.js";
 import { EXIT } from "../exit-codes.js";
-import { dirOf, type PlaceOptions, placeOf } from "../options/notebook-place.js";
+import {
+  dirOf,
+  type JsonPlaceOptions,
+  type PlaceOptions,
+  placeOf,
+} from "../options/notebook-place.js";
 import { showCell } from "../terminal/cell-view.js";
 import { complain, invalidInput, present } from "../terminal/report-error.js";
 
 export const FORMATS = ["ipynb", "html"] as const;
-
-export interface RecordOptions extends PlaceOptions {
-  readonly json?: true;
-}
 
 export interface ExportOptions extends PlaceOptions {
   readonly to: string;
@@ -28,7 +29,7 @@ export interface ExportOptions extends PlaceOptions {
   readonly force?: true;
 }
 
-export async function listAll(options: RecordOptions): Promise<number> {
+export async function listAll(options: JsonPlaceOptions): Promise<number> {
   const dir = dirOf(options);
   const notebooks = await listNotebooks({ dir, user: options.user });
   return present(options.json, { notebooks }, () => {
@@ -60,7 +61,7 @@ function describeNotebook({
 export async function showNotebook(
   session: string,
   key: number | string | undefined,
-  options: RecordOptions,
+  options: JsonPlaceOptions,
 ): Promise<number> {
   const view = await read(session, options);
   const cells = key === undefined ? view.cells : [view.cell(key)];
@@ -89,7 +90,7 @@ export async function exportNotebook(session: string, options: ExportOptions): P
 export async function importFile(
   file: string,
   session: string,
-  options: RecordOptions,
+  options: JsonPlaceOptions,
 ): Promise<number> {
   const content = await readSmall(file);
   const { user, dir } = placeOf(options);

@@ -7,7 +7,7 @@ import type { StateManifest } from "../../protocol/messages.js";
 import { readCells } from "../exec/cell-sources.js";
 import { EXIT, exitCodeOf } from "../exit-codes.js";
 import { openScreen, type Screen } from "../terminal/displays.js";
-import { type Ending, showError, showOmission } from "../terminal/execution-view.js";
+import { type Ending, showEnding } from "../terminal/execution-view.js";
 import { complain, writeJson } from "../terminal/report-error.js";
 import { Interruption } from "../terminal/signals.js";
 import { withProgress } from "../terminal/terminal.js";
@@ -113,23 +113,17 @@ async function runForPeople(
   signal: AbortSignal,
 ): Promise<number> {
   const screen = openScreen(options.images);
-  const { stdout, stderr, displays } = screen;
   let code: number = EXIT.ok;
   for (const source of sources) {
     const cell = await watch(notebook.start(source, { signal }), screen);
     const ending = endingOf(cell);
-    if (options.quiet !== true) stdout.write(resultOf(cell));
-    stdout.finish();
-    showError(ending, stderr);
-    stderr.finish();
-    showOmission(cell);
+    if (options.quiet !== true) screen.stdout.write(resultOf(cell));
+    showEnding({ ...ending, omitted: cell.omitted }, screen);
     for (const note of cell.notes ?? []) complain(inOurWords(note));
     code = exitCodeOf(ending);
     if (code !== EXIT.ok) break;
   }
-  if (displays.unshown > 0) {
-    complain(`not shown: ${counted(displays.unshown, "image")}`, "save them with --images FOLDER");
-  }
+  screen.displays.tellUnshown();
   return code;
 }
 

@@ -6,6 +6,10 @@ export interface PlaceOptions {
   readonly dir?: string;
 }
 
+export interface JsonPlaceOptions extends PlaceOptions {
+  readonly json?: true;
+}
+
 const USER = "me";
 
 export function addPlaceOptions(

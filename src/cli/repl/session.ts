@@ -3,7 +3,7 @@ import { replacedText } from "../../agent/observation/observation.js";
 import type { CodeExecution, ISandbox, REPLConfig } from "../../backends/backend.js";
 import { EXIT, exitCodeOf } from "../exit-codes.js";
 import { Displays } from "../terminal/displays.js";
-import { showError, showOmission } from "../terminal/execution-view.js";
+import { showEnding } from "../terminal/execution-view.js";
 import type { ImageProtocol } from "../terminal/images.js";
 import { reportFailure } from "../terminal/report-error.js";
 import { escapeControls, GuestText, type Painter, painterFor } from "../terminal/terminal.js";
@@ -108,9 +108,7 @@ export class ReplSession {
     if (exitCodeOf(execution) !== EXIT.ok) this.#failures += 1;
     this.#stdout.finish(this.#interactive);
     this.#showResult(execution);
-    showError(execution, this.#stderr);
-    this.#stderr.finish(this.#interactive);
-    showOmission(execution);
+    showEnding(execution, { stdout: this.#stdout, stderr: this.#stderr }, this.#interactive);
     if (execution.exitCode !== null && this.#interactive) {
       this.#note(`exit code ${execution.exitCode}; the session continues (%quit leaves)`);
     }

@@ -1,4 +1,4 @@
-import { describeError } from "../../errors.js";
+import { counted, describeError } from "../../errors.js";
 import {
   type Display,
   type ImageProtocol,
@@ -27,8 +27,10 @@ export class Displays {
     this.#place = place;
   }
 
-  get unshown(): number {
-    return this.#unshown;
+  /** Says how many images were not shown, if any. */
+  tellUnshown(): void {
+    if (this.#unshown === 0) return;
+    complain(`not shown: ${counted(this.#unshown, "image")}`, "save them with --images FOLDER");
   }
 
   show(display: Display): void {

@@ -20,8 +20,27 @@ export type Ending = Pick<CodeExecution, "status" | "exitCode"> & {
   readonly error: Pick<ExecutionError, "message" | "traceback" | "hint"> | null;
 };
 
-/** Prints a failure to stderr: as Python would, or in Cellar's words where Cellar ended the cell. */
-export function showError(ending: Ending, stderr: GuestText): void {
+/** Ends a cell's text, then prints its failure and what was left out. */
+export function showEnding(
+  ending: Ending & { readonly omitted?: CodeExecution["omitted"] | undefined },
+  { stdout, stderr }: { readonly stdout: GuestText; readonly stderr: GuestText },
+  endLine = false,
+): void {
+  stdout.finish();
+  showError(ending, stderr);
+  stderr.finish(endLine);
+  const { omitted } = ending;
+  for (const stream of ["stdout", "stderr"] as const) {
+    if (omitted === undefined || omitted[stream] === 0) continue;
+    complain(
+      `${omitted[stream]} bytes of ${stream} were left out`,
+      "keep more with --max-output N, or write to a file in a mounted folder",
+    );
+  }
+}
+
+/** As Python would print it, or in Cellar's words where Cellar ended the cell. */
+function showError(ending: Ending, stderr: GuestText): void {
   const { error, status } = ending;
   if (error === null || status === "ok") return;
   if (status === "error") {
@@ -40,18 +59,4 @@ function pythonWords({ error, exitCode }: Ending): string {
   if (error === null) return "";
   if (exitCode === null) return `${error.traceback.trimEnd()}\n`;
   return error.message === String(exitCode) || error.message === "" ? "" : `${error.message}\n`;
-}
-
-export function showOmission({
-  omitted,
-}: {
-  readonly omitted?: CodeExecution["omitted"] | undefined;
-}): void {
-  for (const stream of ["stdout", "stderr"] as const) {
-    if (omitted === undefined || omitted[stream] === 0) continue;
-    complain(
-      `${omitted[stream]} bytes of ${stream} were left out`,
-      "keep more with --max-output N, or write to a file in a mounted folder",
-    );
-  }
 }

@@ -1,3 +1,4 @@
+import { waitAtMost } from "../../concurrency/wait.js";
 import { EXIT } from "../exit-codes.js";
 import { reportFailure } from "./report-error.js";
 
@@ -10,7 +11,10 @@ export type Tidy = () => Promise<void>;
 export async function leave(code: number, tidy: Tidy): Promise<never> {
   // Ending the sessions makes a running cell fail; that must not change the code.
   process.exitCode ??= code;
-  await atMost(tidy().catch(() => {}));
+  await waitAtMost(
+    SHUTDOWN_MS,
+    tidy().catch(() => {}),
+  );
   await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
   process.exit();
 }
@@ -21,7 +25,7 @@ async function leaveSilently(code: number, tidy: Tidy): Promise<never> {
   const { stdout, stderr } = process;
   const written = Promise.all([flushed(stdout), flushed(stderr)]);
   for (const stream of [stdout, stderr]) stream.write = unwritten;
-  await atMost(written);
+  await waitAtMost(SHUTDOWN_MS, written);
   return await leave(code, tidy);
 }
 
@@ -29,15 +33,6 @@ async function leaveSilently(code: number, tidy: Tidy): Promise<never> {
 function unwritten(_chunk: unknown, encoding?: unknown, done = encoding): boolean {
   if (typeof done === "function") queueMicrotask(() => done());
   return true;
-}
-
-async function atMost(work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const over = new Promise((resolve) => {
-    timer = setTimeout(resolve, SHUTDOWN_MS);
-  });
-  await Promise.race([work, over]);
-  clearTimeout(timer);
 }
 
 /** Ends everything in order when the reader closes the output or a signal arrives. */

@@ -2,22 +2,26 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { Socket } from "node:net";
-import { constants } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { Duplex } from "node:stream";
 import type { HostEnvironment } from "../../../config/environment.js";
 import type { IsolationLevel } from "../../../config.js";
-import { CellarError, describeError } from "../../../errors.js";
 import type { Interpreter } from "../../../isolation/interpreter.js";
 import type { Finding, ProbeFacts } from "../../../isolation/levels.js";
 import { sessionPrograms } from "../../../isolation/programs.js";
 import { temporaryTrouble } from "../../../isolation/temporary-trouble.js";
-import { type DeathCause, type Limits, PROTOCOL_VERSION } from "../../../protocol/messages.js";
+import type { DeathCause, Limits } from "../../../protocol/messages.js";
 import { Peer } from "../../../protocol/peer.js";
 import { sweep } from "../../host/run-folder.js";
 import { tailOf } from "../../host/stderr-tail.js";
-import { waitForHello } from "../../session/hello.js";
 import { Session } from "../../session/session.js";
+import {
+  abandon,
+  exitCause,
+  startFailure,
+  untilOver,
+  waitForHello,
+} from "../../session/single-process.js";
 import { launchBehindWall, type SingleWall } from "./single-wall.js";
 
 const BOOT = [
@@ -30,13 +34,12 @@ const BOOT = [
 ].join("\n");
 /** The subreaper kills everything at once, or is killed after this. */
 const SUBREAPER_MS = 5_000;
-/** How long to read what was written before the end; a stray process may keep the link open. */
-const DRAINING_MS = 500;
 const LIFELINE = 3;
 /** Windows knows neither process groups nor a spawn that keeps them. */
 const HAS_SUBREAPER = process.platform !== "win32";
 
-export const STATE_LOST = "the plain process ended and its state was lost: it has no checkpoints";
+const NAME = "plain Python";
+const STATE_LOST = "the plain process ended and its state was lost: it has no checkpoints";
 
 /** The strongest level that a session without walls can have here. */
 export const PLAIN_LEVEL: IsolationLevel = process.platform === "win32" ? "L0" : "L1";
@@ -72,46 +75,20 @@ export async function startPlain(plan: PlainPlan): Promise<PlainSession> {
   const token = randomBytes(24).toString("base64url");
   const session = new Session(id, { endProcess: end, exchange: wall?.exchange });
   session.ended.then(end);
-  const over = new Promise<DeathCause>((resolve) => {
-    child.once("error", (error) => {
-      session.markLost(startFailure(describeError(error)));
-      resolve({ kind: "exit", code: 1 });
-    });
-    child.once("exit", (code, signal) => {
-      const cause = deathOf(code, signal, isKilled, wall !== undefined);
-      const draining = setTimeout(() => resolve(cause), DRAINING_MS).unref();
-      child.once("close", () => {
-        clearTimeout(draining);
-        resolve(cause);
-      });
-    });
-  });
-  over.then((cause) => {
-    removeFolder(folder);
-    const how = cause.kind === "signal" ? `signal ${cause.signal}` : cause.kind;
-    session.failAsOneProcess(
-      cause,
-      new CellarError("SESSION_LOST", `the plain process ended (${how})`, {
-        details: { reason: STATE_LOST },
-      }),
-    );
-  });
+  const causeOf = (code: number | null, signal: NodeJS.Signals | null): DeathCause =>
+    isKilled && (signal === "SIGKILL" || !HAS_SUBREAPER)
+      ? { kind: "killed" }
+      : exitCause(code, signal, wall !== undefined);
+  const tidy = () => removeFolder(folder);
+  const started = { child, session, name: NAME, stateLost: STATE_LOST, causeOf, tidy };
+  const over = untilOver(started);
   peer.notify("plain_boot", { session: id, token, limits: plan.limits });
   try {
-    const hello = await waitForHello(peer, over);
-    if (hello.token !== token || hello.session !== id || hello.role !== "plain") {
-      throw new Error("its hello message is invalid");
-    }
-    if (hello.protocol !== PROTOCOL_VERSION) {
-      throw new Error(`it uses protocol version ${hello.protocol}, not ${PROTOCOL_VERSION}`);
-    }
-    peer.on("hello", () => peer.close());
+    const hello = await waitForHello(peer, over, { id, token });
     session.welcome(hello, peer);
     return { session, pid: child.pid ?? 0, facts: plainFacts(hello.abilities) };
   } catch (error) {
-    session.close();
-    await session.gone;
-    throw startFailure(said() === "" ? describeError(error) : said(), error);
+    throw await abandon(started, said(), error);
   }
 }
 
@@ -154,7 +131,7 @@ function launchBare(plan: PlainPlan, python: string, folder: string): ChildProce
 }
 
 function linkOf({ stdin, stdout }: ChildProcess): Duplex {
-  if (stdin === null || stdout === null) throw startFailure("it has no standard streams");
+  if (stdin === null || stdout === null) throw startFailure(NAME, "it has no standard streams");
   return Duplex.from({ readable: stdout, writable: stdin });
 }
 
@@ -220,19 +197,6 @@ function endProcesses(child: ChildProcess): void {
   child.once("exit", () => clearTimeout(timer));
 }
 
-function deathOf(
-  code: number | null,
-  signal: NodeJS.Signals | null,
-  isKilled: boolean,
-  isWalled: boolean,
-): DeathCause {
-  if (isKilled && (signal === "SIGKILL" || !HAS_SUBREAPER)) return { kind: "killed" };
-  if (signal !== null) return { kind: "signal", signal: constants.signals[signal] };
-  // bwrap reports a signal as a shell does.
-  if (isWalled && code !== null && code > 128) return { kind: "signal", signal: code - 128 };
-  return { kind: "exit", code: code ?? 1 };
-}
-
 function makeFolder(temporary: string): string {
   try {
     sweep(temporary);
@@ -250,12 +214,6 @@ function removeFolder(folder: string): void {
   } catch {
     // A file that is still in use is left to the next sweep.
   }
-}
-
-function startFailure(why: string, cause?: unknown): CellarError {
-  return new CellarError("START_FAILED", `the plain Python process could not start: ${why}`, {
-    cause,
-  });
 }
 
 /** What the process could limit by itself, without a wall. */
