@@ -31,7 +31,7 @@ const FORGERIES: Readonly<Record<string, Forgery>> = {
       "service.await_answers(lambda: questions.is_settled(number))",
       "print(questions.close(number))",
     ].join("\n"),
-    told: /not JSON/,
+    told: /not valid JSON/,
   },
   "sends something else than a prompt": {
     code: "print(bridge.ask('llm_query', [{'prompt': ['x'], 'model': None}, {'prompt': 'x', 'model': None, 'y': 1}]))",
@@ -83,7 +83,7 @@ const FORGERIES: Readonly<Record<string, Forgery>> = {
       "    service.await_answers(lambda: questions.is_settled(number))",
       "    print(questions.close(number))",
     ].join("\n"),
-    told: /not JSON[\s\S]*nested more than/,
+    told: /not valid JSON[\s\S]*nested more than/,
   },
   "asks more than can be open": {
     code: [

@@ -130,6 +130,6 @@ int(os.read(reader, 32))`);
     const network = { allow: ["example.org"] };
     await expect(
       runtime.createSandbox({ ...SHARED, network }, undefined, room),
-    ).rejects.toMatchObject({ code: "UNSUPPORTED", message: expect.stringContaining("process") });
+    ).rejects.toMatchObject({ code: "UNSUPPORTED", message: expect.stringContaining("pids") });
   });
 });

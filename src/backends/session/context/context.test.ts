@@ -94,6 +94,6 @@ describe("a file that is no regular one", () => {
     for (const file of [pipe, folder, "/dev/null"]) {
       await expect(contextOf({ file })()).rejects.toMatchObject({ code: "INVALID_INPUT" });
     }
-    expect(() => contextOf({ file: "" })).toThrow(/path of the context's file is empty/);
+    expect(() => contextOf({ file: "" })).toThrow(/path of the context file is empty/);
   });
 });
