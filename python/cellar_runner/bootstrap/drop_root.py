@@ -47,7 +47,7 @@ def _become_root_of(libc, ids):
     os.setresuid(0, 0, 0)
 
 
-def main():
+def main() -> None:
     has_own = len(sys.argv) > 1
     with os.fdopen(int(sys.argv[1]) if has_own else 0, closefd=has_own) as orders:
         plan = json.load(orders)

@@ -8,7 +8,7 @@ import os
 import sys
 
 
-def main():
+def main() -> None:
     number, argv = int(sys.argv[1]), sys.argv[2:]
     folder = sys.stdin.readline().rstrip("\n")
     if not folder:

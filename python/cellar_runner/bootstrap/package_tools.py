@@ -1,5 +1,7 @@
 """pip, conda, mamba and uv as programs of a session: what installs tells how packages are added."""
 
+from __future__ import annotations
+
 import os
 import sys
 
@@ -14,7 +16,7 @@ sys.path.pop(0)
 NOT_FOUND = 127
 
 
-def main(called, words):
+def main(called: str, words: list[str]) -> int:
     name = os.path.basename(called)
     tool = "pip" if name.startswith("pip") else name
     install = shell.installs(" ".join(map(shell.shlex.quote, [tool] + words)))

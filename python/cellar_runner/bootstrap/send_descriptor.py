@@ -7,7 +7,7 @@ import sys
 SOCKET, FILE = 3, 4
 
 
-def main():
+def main() -> None:
     rights = array.array("i", [FILE])
     with socket.socket(fileno=SOCKET) as connection:
         connection.sendmsg([sys.argv[1].encode("ascii")], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])

@@ -4,6 +4,8 @@ The arguments are the command to start. Descriptor 3 is a pipe that ends when th
 the host closes it, or dies.
 """
 
+from __future__ import annotations
+
 import os
 import resource
 import select
@@ -15,7 +17,7 @@ LIFELINE = 3
 PR_SET_CHILD_SUBREAPER = 36
 
 
-def main(command):
+def main(command: list[str]) -> None:
     # A group of its own: Ctrl-C in the host's terminal is the host's affair.
     os.setpgid(0, 0)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -1,5 +1,7 @@
 """The built-ins that the host answers: `llm_query`, `rlm_query` and their batches."""
 
+from __future__ import annotations
+
 import _compat_pickle
 import asyncio
 import itertools
@@ -7,6 +9,7 @@ import json
 import os
 import sys
 import types
+from typing import Any, Callable
 
 from ..errors import MODULE, HostError
 from ..pristine import BUILTINS as __builtins__
@@ -72,14 +75,14 @@ class HostCalls:
         self._answers = {}
         self._watchers = {}
 
-    def open(self, watcher=None):
+    def open(self, watcher: Callable[[], object] | None = None) -> int:
         number = next(self._numbers)
         self._answers[number] = None
         if watcher is not None:
             self._watchers[number] = watcher
         return number
 
-    def settle(self, message):
+    def settle(self, message: dict) -> None:
         """Keeps an answer; one that nobody waits for any more is dropped."""
         number = message.get("id")
         if number in self._answers:
@@ -88,10 +91,10 @@ class HostCalls:
             if watcher is not None:
                 watcher()
 
-    def is_settled(self, number):
+    def is_settled(self, number: int) -> bool:
         return self._answers[number] is not None
 
-    def close(self, number):
+    def close(self, number: int) -> Any:
         """The value of the answer, or a HostError."""
         self._watchers.pop(number, None)
         message = self._answers.pop(number)
@@ -111,7 +114,7 @@ class Bridge:
         self._service = service
         self._host_calls = service.host_calls
 
-    def ask(self, name, inputs):
+    def ask(self, name: str, inputs: list) -> Any:
         """The outcomes in the order of the inputs; where the service cannot wait, to be awaited."""
         service = self._service
         if _getpid() != service.pid:
@@ -162,7 +165,7 @@ class Bridge:
         except ValueError as error:
             raise HostError("the arguments of {} are too large for one message: {}".format(name, error)) from None
 
-    def given(self, context):
+    def given(self, context: object) -> dict:
         """The part of a question that names its context: by when the host gave it, or in full."""
         if context is None:
             step = self._service.given_step()
@@ -174,7 +177,7 @@ class Bridge:
         return {"context": encoded("the context", context)}
 
 
-def encoded(what, value):
+def encoded(what: str, value: object) -> Any:
     """A value as the host gets it, whole or not at all."""
     encoder = encoding.Encoder(encoding.CHARACTER_LIMIT)
     form = encoder.encode(value, 0)
@@ -183,7 +186,7 @@ def encoded(what, value):
     return form
 
 
-def functions(service):
+def functions(service: Any) -> dict[str, Any]:
     bridge = Bridge(service)
 
     def llm_query(prompt, model=None):
@@ -256,7 +259,7 @@ def functions(service):
     return made
 
 
-def publish(names):
+def publish(names: dict) -> None:
     """Lets what names this module as its own be found there, for pickle and for `import`."""
     module = _modules.get(MODULE)
     if type(module) is not types.ModuleType or module.__spec__ is not None:
@@ -264,9 +267,9 @@ def publish(names):
     own = {name: value for name, value in names.items() if getattr(value, "__module__", None) == MODULE}
     vars(module).update(own, Answer=Answer, Answers=Answers)
     # Pickle holds that every exception among the built-ins has a name in Python 2 too.
-    names = ("builtins", "HostError"), ("exceptions", "HostError")
-    _compat_pickle.REVERSE_NAME_MAPPING[names[0]] = names[1]
-    _compat_pickle.NAME_MAPPING[names[1]] = names[0]
+    modern, ancient = ("builtins", "HostError"), ("exceptions", "HostError")
+    _compat_pickle.REVERSE_NAME_MAPPING[modern] = ancient
+    _compat_pickle.NAME_MAPPING[ancient] = modern
 
 
 def _question(kind, text, model):
@@ -285,7 +288,7 @@ def _listed(name, items, what="strings"):
     return list(items)
 
 
-def single(bridge, name, inputs, shape=Answer):
+def single(bridge: Bridge, name: str, inputs: list, shape: Callable = Answer) -> Any:
     """The one answer, or a HostError, or what is to be awaited."""
 
     def finish(outcomes):

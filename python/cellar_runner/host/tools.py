@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import Callable
+from typing import Any, Callable
 
 from ..errors import MODULE
 from ..pristine import BUILTINS as __builtins__
@@ -23,7 +23,7 @@ class Fields(Awaitable, dict):
 _SHAPES: dict[type, Callable] = {str: Answer, list: Answers, dict: Fields}
 
 
-def functions(service, specs):
+def functions(service: Any, specs: list[dict]) -> dict[str, Callable]:
     bridge = Bridge(service)
     return {spec["name"]: _function(bridge, spec) for spec in specs}
 

@@ -1,5 +1,7 @@
 """A page of memory that a session's init and its heads share."""
 
+from __future__ import annotations
+
 import mmap
 import struct
 
@@ -18,13 +20,13 @@ class SharedPage:
     _word = struct.Struct("=Q")
     _pair = struct.Struct("=QQ")
 
-    def __init__(self, file=None):
+    def __init__(self, file: int | None = None) -> None:
         self.file = syscalls.shared_page() if file is None else file
         self._page = syscalls.map_page(self.file)
         last = mmap.PAGESIZE - self._slot.size
         self._free = list(range(0, last + 1, self._slot.size))
 
-    def take(self):
+    def take(self) -> int | None:
         """A slot that no living branch has, emptied; None when there is none."""
         if not self._free:
             return None
@@ -32,30 +34,30 @@ class SharedPage:
         self._slot.pack_into(self._page, slot, 0, 0, 0, 0, 0)
         return slot
 
-    def give_back(self, slot):
+    def give_back(self, slot: int) -> None:
         self._free.append(slot)
 
-    def interrupt(self, slot, step):
+    def interrupt(self, slot: int, step: int) -> None:
         self._word.pack_into(self._page, slot, step)
 
-    def interrupted(self, slot):
+    def interrupted(self, slot: int) -> int:
         return self._word.unpack_from(self._page, slot)[0]
 
-    def allow_inline(self, slot, allowed):
+    def allow_inline(self, slot: int, allowed: bool) -> None:
         self._word.pack_into(self._page, slot + 8, int(allowed))
 
-    def allows_inline(self, slot):
+    def allows_inline(self, slot: int) -> bool:
         return bool(self._word.unpack_from(self._page, slot + 8)[0])
 
-    def set_own_pid(self, slot, pid):
+    def set_own_pid(self, slot: int, pid: int) -> None:
         self._word.pack_into(self._page, slot + 32, pid)
 
-    def own_pid(self, slot):
+    def own_pid(self, slot: int) -> int:
         return self._word.unpack_from(self._page, slot + 32)[0]
 
-    def set_cell(self, slot, step, max_output):
+    def set_cell(self, slot: int, step: int, max_output: int) -> None:
         self._pair.pack_into(self._page, slot + 16, step, max_output)
 
-    def cell(self, slot):
+    def cell(self, slot: int) -> tuple[int, int]:
         """(step, max_output) of an unmarked cell; step 0 when there is none."""
-        return self._pair.unpack_from(self._page, slot + 16)
+        return self._pair.unpack_from(self._page, slot + 16)  # type: ignore[return-value]

@@ -109,7 +109,7 @@ def shared_page() -> int:
     return file
 
 
-def map_page(file):
+def map_page(file: int) -> ctypes.Array:
     """The page of such a file as a buffer. Python's own mapping would keep the file open."""
     shown = mmap.PROT_READ | mmap.PROT_WRITE
     address = _libc.mmap(None, mmap.PAGESIZE, shown, mmap.MAP_SHARED, file, 0)
@@ -254,7 +254,7 @@ def raise_loopback() -> None:
         fcntl.ioctl(probe, 0x8914, struct.pack("16sh14x", b"lo", up_and_running))
 
 
-def close_all_except(kept):
+def close_all_except(kept: list[int]) -> None:
     """Closes every descriptor from 3 on that is not in `kept`."""
     low = 3
     for descriptor in sorted(kept):

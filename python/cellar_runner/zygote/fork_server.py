@@ -3,16 +3,25 @@
 The zygote and the templates are such processes; the first process of a session asks one for its head.
 """
 
+from __future__ import annotations
+
 import gc
 import json
 import os
 import select
 import signal
 import socket
+from functools import partial
 
 from ..linux import cgroups, children, fds, jail, shared_page, syscalls
 from ..linux.reparented_fork import ReparentedFork
 from ..session import head_request
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable
+
+    from ..protocol.channel import Channel
 
 # The method by which the end of a session is reported to the host.
 SESSION_EXITED = "exited"
@@ -30,7 +39,7 @@ class ForkServer:
         self._reparented_fork = ReparentedFork()
         self._home = os.open("/proc/self/ns/pid", os.O_RDONLY)
 
-    def serve(self):
+    def serve(self) -> None:
         wake = children.wake_descriptor()
         poll = select.poll()
         for descriptor in (self._channel.descriptor, self._requests.fileno(), wake):
@@ -56,7 +65,7 @@ class ForkServer:
                 return False
             handler = self._methods.get(message.get("method"))
             if handler is not None:
-                answer_request(self._channel, message, lambda params, handler=handler: handler(self, params))
+                answer_request(self._channel, message, partial(handler, self))
             if not self._channel.has_input:
                 return True
 
@@ -104,12 +113,12 @@ class ForkServer:
         head.serve()
 
 
-def request_socket_pair():
+def request_socket_pair() -> tuple[socket.socket, socket.socket]:
     """(receiving end, sending end) of a socket for requests of heads."""
     return socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
 
 
-def answer_request(channel, message, handler):
+def answer_request(channel: Channel, message: dict, handler: Callable[[dict], object]) -> None:
     """Answers a message with what the handler returns, or refuses it with what it raises."""
     try:
         result = handler(message["params"])

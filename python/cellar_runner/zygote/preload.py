@@ -1,5 +1,7 @@
 """Imports the libraries that sessions share, and names those that are not there."""
 
+from __future__ import annotations
+
 import builtins
 import importlib
 import os
@@ -25,7 +27,7 @@ def _import(name):
         importlib.import_module(name)
 
 
-def preload(names):
+def preload(names: list[str]) -> tuple[dict[str, str], dict[str, str], float]:
     """(what was loaded with its version, what was not and why, seconds)."""
     started = time.monotonic()
     loaded, absent = {}, {}

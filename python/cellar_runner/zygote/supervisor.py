@@ -69,7 +69,7 @@ class Supervisor:
 
         zygote.serve(channel.Channel(theirs.detach()), requests, orders, boot)
 
-    def serve(self):
+    def serve(self) -> None:
         wake = children.wake_descriptor()
         handlers = {
             wake: lambda: self._reap(wake),
@@ -237,7 +237,7 @@ class Supervisor:
             owner.close()
 
 
-def main():
+def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     scheduling.use_ordinary_priority()
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -7,6 +7,7 @@ import socket
 import sys
 
 from ..linux import children, fds, filtered_calls, fork_memory, jail, syscalls
+from ..protocol.channel import Channel
 from ..protocol.constants import PROTOCOL_VERSION
 from ..session.head import Head
 from ..session.warmup import warm_up
@@ -73,7 +74,7 @@ class Zygote(ForkServer):
             self._channel.notify(SESSION_EXITED, notice)
 
 
-def serve(channel, requests, orders, boot):
+def serve(channel: Channel, requests: socket.socket, orders: socket.socket, boot: dict) -> None:
     """Runs the zygote in a child of the supervisor, which passes its messages on to the host."""
     filtered_calls.install(counts_memory=boot["group"] is not None)
     # Where heads will work; bubblewrap tells its own folder here.
