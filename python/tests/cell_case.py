@@ -30,7 +30,7 @@ class CellCase(unittest.TestCase):
         self.roles = []
         self.cleared = []
         self.interpreter = Interpreter(self._keep)
-        self.interpreter.displays.clear_by(self.cleared.append)
+        self.interpreter.displays.clear = self.cleared.append
         self.interpreter.streams = (io.StringIO(), self.stdout, self.stderr)
 
     def _keep(self, data, _metadata, about=None):

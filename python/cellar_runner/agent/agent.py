@@ -6,8 +6,8 @@ import os
 
 from ..errors import ExplorationRequired, final_exit
 from ..pristine import BUILTINS as __builtins__
-from ..values.reprs import exact, is_a
-from . import browse, final, functions
+from ..values.reprs import exact, is_a, type_name
+from . import final, functions
 from .call_log import CallLog
 from .findings import Findings
 from .literal_answer import is_literal
@@ -91,8 +91,18 @@ class AgentTools:
             raise ValueError("the state of the agent's functions is damaged: {}".format(error)) from None
 
     def context(self, function):
-        """The context, or an error that names the function."""
-        return browse.require_context(self._current_context, function)
+        """The context, or an error that says how to get one."""
+        try:
+            value = self._current_context()
+        except LookupError:
+            value = None
+        if value is None:
+            message = "there is no context: pass {}() a file, or assign a text to `context`"
+            raise NameError(message.format(function))
+        if is_a(value, (bytes, bytearray)):
+            message = "the context is {}, not text: decode it with text = context.decode(), then use {}"
+            raise TypeError(message.format(type_name(type(value)), "search_context(pattern, text=text)"))
+        return value
 
     def grep(self, pattern, file, context_lines, ignore_case):
         return self._search.grep(self._context_source, pattern, file, context_lines, ignore_case)

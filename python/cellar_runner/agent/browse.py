@@ -7,7 +7,7 @@ import os
 
 from ..context.texts import Record, leaves, place_of, whole_number
 from ..pristine import BUILTINS as __builtins__
-from ..values.reprs import cap, exact, guarded_repr, is_a, type_name
+from ..values.reprs import cap, exact, guarded_repr, is_a
 from .files import Document, between, kind_of, path_of, status_of
 from .results import Result
 
@@ -24,8 +24,6 @@ _UTC = datetime.timezone.utc
 
 
 class Listing(Result):
-    """The entries of a folder, folders first."""
-
     def __init__(self, items=(), path="", total=0):
         super().__init__(items)
         self.path, self.total = path, total
@@ -202,18 +200,3 @@ def _count_lines(document):
         count += piece.count("\n")
         last = piece[-1:] or last
     return count + (last != "\n")
-
-
-def require_context(context, function):
-    """The context, or an error that says how to get one."""
-    try:
-        value = context()
-    except LookupError:
-        value = None
-    if value is None:
-        message = "there is no context: pass {}() a file, or assign a text to `context`"
-        raise NameError(message.format(function))
-    if is_a(value, (bytes, bytearray)):
-        message = "the context is {}, not text: decode it with text = context.decode(), then use {}"
-        raise TypeError(message.format(type_name(type(value)), "search_context(pattern, text=text)"))
-    return value

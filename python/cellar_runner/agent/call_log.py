@@ -86,7 +86,9 @@ class CallLog:
                     "preview": _preview(text),
                     "parents": parents,
                     "seconds": round(_clock() - started, 6),
-                    "error": None if error is None else _described(error),
+                    "error": None
+                    if error is None
+                    else "{}: {}".format(type_name(type(error)), (guarded_str(error) or "")[:PREVIEW]),
                 }
             )
 
@@ -147,5 +149,4 @@ def _preview(text):
 
 
 def _described(error):
-    text = guarded_str(error) or ""
-    return "{}: {}".format(type_name(type(error)), text[:PREVIEW])
+    return "{}: {}".format(type_name(type(error)), (guarded_str(error) or "")[:PREVIEW])

@@ -43,8 +43,6 @@ _COMMON = frozenset(
 
 
 class Provenance:
-    """Remembers the texts of results, the newest last."""
-
     def __init__(self):
         self._results = []
 

@@ -33,7 +33,9 @@ class ReservedNames:
         try:
             context = self._given()
             if context is not MISSING and namespace.get("context", MISSING) is not context:
-                self._restore_context(namespace, context)
+                taken = namespace.get("context", MISSING)
+                namespace["context"] = context
+                self._note(namespace, "context", taken)
             if not namespace.keys().isdisjoint(self._functions.keys()):
                 for name in [name for name in self._functions if name in namespace]:
                     self._restore_function(namespace, name)
@@ -61,11 +63,6 @@ class ReservedNames:
         taken = namespace.pop(name, present)
         if taken is not function:
             self._note(namespace, name, taken)
-
-    def _restore_context(self, namespace, context):
-        taken = namespace.get("context", MISSING)
-        namespace["context"] = context
-        self._note(namespace, "context", taken)
 
     def _note(self, namespace, name, taken):
         kept = None if taken is MISSING else self._keep(namespace, name, taken)

@@ -21,7 +21,7 @@ def _checked(libc, result, what):
         sys.exit("cellar launcher: %s: %s" % (what, os.strerror(number)))
 
 
-def _become_root_of(libc, ids):
+def _become_root_of(libc, plan):
     """Only a process that stays behind has the power to map more ids than one."""
     pid = os.getpid()
     reader, writer = os.pipe()
@@ -31,9 +31,9 @@ def _become_root_of(libc, ids):
         try:
             os.close(writer)
             if os.read(reader, 1):
-                for name, first in ids["maps"]:
+                for name, first in (("uid_map", plan["uid"]), ("gid_map", plan["gid"])):
                     with open("/proc/%d/%s" % (pid, name), "w") as file:
-                        file.write("0 %d %d" % (first, ids["count"]))
+                        file.write("0 %d %d" % (first, plan["count"]))
                 status = 0
         finally:
             os._exit(status)
@@ -62,8 +62,7 @@ def main() -> None:
         os.dup2(null, 0)
     os.setgroups([])
     if plan.get("count", 1) > 1:
-        maps = (("uid_map", plan["uid"]), ("gid_map", plan["gid"]))
-        _become_root_of(libc, {"maps": maps, "count": plan["count"]})
+        _become_root_of(libc, plan)
     else:
         os.setresgid(plan["gid"], plan["gid"], plan["gid"])
         os.setresuid(plan["uid"], plan["uid"], plan["uid"])

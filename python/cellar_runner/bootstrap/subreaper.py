@@ -23,8 +23,14 @@ def main(command: list[str]) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.set_inheritable(LIFELINE, False)
     if sys.platform == "linux":
-        _adopt_orphans()
-    wake = _watch_children()
+        import ctypes
+
+        # Makes this process the parent of what its descendants leave behind.
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    wake, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     runner = os.posix_spawn(command[0], command, os.environ, setpgroup=0)
     with open(os.devnull, "r+b") as null:
         for number in (0, 1):
@@ -38,21 +44,6 @@ def main(command: list[str]) -> None:
         _reap(statuses)
     _end_all(runner, statuses)
     _leave_like(statuses[runner])
-
-
-def _adopt_orphans():
-    """Makes this process the parent of what its descendants leave behind."""
-    import ctypes
-
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-
-
-def _watch_children():
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    return reader
 
 
 def _reap(statuses):

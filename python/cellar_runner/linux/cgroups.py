@@ -83,7 +83,6 @@ def _descriptors(parents):
 
 
 def enter(parents: dict, name: str) -> None:
-    """Moves this process into the group that a session has made."""
     for parent in _descriptors(parents):
         syscalls.write_kernel_file(parent, name + "/cgroup.procs", "0")
 

@@ -139,7 +139,7 @@ class Displays:
 
     def __init__(self, send):
         self._send = send
-        self._clear = _ignore
+        self.clear = _ignore
         self.tells_values = False
         # Put in the place of the session's own by code that captures what is shown.
         self.publisher = None
@@ -147,10 +147,6 @@ class Displays:
         self.report = _ignore
         self.formatter = DisplayFormatter(lambda error: self.report(error))
         self.figures = Figures(self)
-
-    def clear_by(self, clear):
-        """How outputs are taken back."""
-        self._clear = clear
 
     def display(
         self,
@@ -206,7 +202,7 @@ class Displays:
         """Take back what the cell has shown so far; `wait`: when it shows something else."""
         _flush(sys.stdout)
         _flush(sys.stderr)
-        self._clear(bool(wait))
+        self.clear(bool(wait))
 
     def send(self, data, metadata=None, about=None):
         """Send one bundle, after what was printed before it."""
@@ -231,12 +227,12 @@ class Displays:
 
     def divert(self, outputs):
         """Append bundles to a list instead of sending them; gives the function that ends this."""
-        before = self._send, self._clear
+        before = self._send, self.clear
         self._send = lambda data, _metadata, _about=None: outputs.append(data)
-        self._clear = lambda _wait: outputs.clear()
+        self.clear = lambda _wait: outputs.clear()
 
         def restore():
-            self._send, self._clear = before
+            self._send, self.clear = before
 
         return restore
 

@@ -7,6 +7,7 @@ import io
 import os
 import sys
 import threading
+from functools import partial
 
 from ..pristine import BUILTINS as __builtins__
 from . import marks
@@ -14,11 +15,8 @@ from .capture import Capture
 
 _write, _get_ident = os.write, threading.get_ident
 _running_frames, _main_thread = sys._current_frames, threading.main_thread
-_flush = ctypes.CDLL("ucrtbase" if os.name == "nt" else None).fflush
-
-
-def flush_c_streams():
-    _flush(None)
+# What code in C has written and not passed on yet.
+flush_c_streams = partial(ctypes.CDLL("ucrtbase" if os.name == "nt" else None).fflush, None)
 
 
 def background_threads():

@@ -48,8 +48,6 @@ class AwaitingAdmission:
 
 
 class _AwaitRewriter:
-    """Puts `await` before the calls of some names, where one may stand."""
-
     def __init__(self, names):
         self._names = names
 

@@ -16,10 +16,6 @@ def close():
         if name.partition(".")[0] in _SCRIPT_MODULES:
             del sys.modules[name]
         elif name.partition(".")[0] in _PACKAGES:
-            _forget_proxies(vars(module), kind)
-
-
-def _forget_proxies(namespace, kind):
-    for name, value in list(namespace.items()):
-        if isinstance(value, kind):
-            del namespace[name]
+            namespace = vars(module)
+            for proxy in [key for key, value in namespace.items() if isinstance(value, kind)]:
+                del namespace[proxy]

@@ -28,15 +28,12 @@ class Relay:
         self._left = MOST_RESTARTS
         self._listener: socket.socket | None = None
         if egress is not None:
-            self._listen()
+            # The port stays with init, so that no cell can take it while the relay is away.
+            self._listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+            self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self._listener.bind(("127.0.0.1", PORT))
+            self._listener.listen(MOST_PAIRS)
             self.ensure()
-
-    def _listen(self):
-        """The port stays with init, so that no cell can take it while the relay is away."""
-        self._listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self._listener.bind(("127.0.0.1", PORT))
-        self._listener.listen(MOST_PAIRS)
 
     def ended(self, pid):
         if pid == self.pid:

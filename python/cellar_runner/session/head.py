@@ -37,8 +37,6 @@ _main_thread, _native_id = threading.main_thread(), threading.get_native_id
 
 
 class Checkpoints:
-    """Plans the checkpoints of a head and makes them once an answer is out."""
-
     def __init__(self, head):
         self._head = head
         self.obstacles: checkpoint.Obstacles = None  # type: ignore[assignment]

@@ -98,7 +98,7 @@ class Service:
         interpreter.enter, interpreter.leave = self.interrupts.enter, self.interrupts.leave
         interpreter.free_reserve = self._reserve.open
         interpreter.add_barrier = self._separate
-        interpreter.displays.clear_by(self._clear_output)
+        interpreter.displays.clear = self._clear_output
         interpreter.builtins = self._builtins
         self.interpreter = interpreter
         if self._given_context is not _NOTHING:

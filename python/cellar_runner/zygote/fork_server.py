@@ -119,7 +119,6 @@ def request_socket_pair() -> tuple[socket.socket, socket.socket]:
 
 
 def answer_request(channel: Channel, message: dict, handler: Callable[[dict], object]) -> None:
-    """Answers a message with what the handler returns, or refuses it with what it raises."""
     try:
         result = handler(message["params"])
     except Exception as error:

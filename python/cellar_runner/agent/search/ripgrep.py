@@ -139,15 +139,11 @@ def _outcome(status, out, err):
     if status is not None and status & 0x7F:
         raise Failed("ripgrep was killed by signal {}".format(status & 0x7F))
     if "regex" in message[:200].lower() or "is not allowed in" in message[:200]:
-        raise _rejected(message)
+        error, caret = _ERROR.search(message), _CARET.search(message)
+        position = len(caret.group(1)) if caret and "~~~" not in message[:200] else None
+        reason = error.group(1) if error else message.splitlines()[0]
+        raise Rejected(reason, position, bool(_BEYOND.search(reason)))
     raise Failed("ripgrep failed: " + message[:500])
-
-
-def _rejected(message):
-    error, caret = _ERROR.search(message), _CARET.search(message)
-    position = len(caret.group(1)) if caret and "~~~" not in message[:200] else None
-    reason = error.group(1) if error else message.splitlines()[0]
-    return Rejected(reason, position, bool(_BEYOND.search(reason)))
 
 
 def _place(row):
