@@ -86,9 +86,7 @@ class CallLog:
                     "preview": _preview(text),
                     "parents": parents,
                     "seconds": round(_clock() - started, 6),
-                    "error": None
-                    if error is None
-                    else "{}: {}".format(type_name(type(error)), (guarded_str(error) or "")[:PREVIEW]),
+                    "error": None if error is None else _described(error),
                 }
             )
 
