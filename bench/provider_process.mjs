@@ -112,7 +112,7 @@ function usageOf({ inputTokens, outputTokens }) {
 }
 
 function count(text) {
-  return tokenizer.count(text).tokens;
+  return tokenizer.count(text);
 }
 
 /** What was said before tells which reply of a script is next, so runs need not be told apart. */

@@ -39,7 +39,7 @@ export const explore = {
     }
     if (!EVIDENCE.test(parts.join("\n"))) throw new Error(`not found:\n${parts.join("\n")}`);
     const tokenizer = await loadTokenizer();
-    const count = (part) => tokenizer.count(part).tokens;
+    const count = (part) => tokenizer.count(part);
     const explored = parts.map(count).reduce((sum, tokens) => sum + tokens);
     const whole = count(text);
     return {

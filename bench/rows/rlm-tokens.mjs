@@ -52,7 +52,7 @@ async function solve(loops, { name, query, context, expected }) {
 function countWhole(tokenizer, text) {
   let tokens = 0;
   for (let at = 0; at < text.length; at += COUNTED_CHARACTERS) {
-    tokens += tokenizer.count(text.slice(at, at + COUNTED_CHARACTERS)).tokens;
+    tokens += tokenizer.count(text.slice(at, at + COUNTED_CHARACTERS));
   }
   return tokens;
 }

@@ -41,7 +41,7 @@ export const toonSaving = {
     const tables = Object.values(TABLES).map((row) =>
       Array.from({ length: ROWS }, (_, n) => row(n)),
     );
-    const count = (write) => tables.map((table) => tokenizer.count(write(table)).tokens);
+    const count = (write) => tables.map((table) => tokenizer.count(write(table)));
     const shown = count((table) => renderer.render(table).text);
     const indented = count((table) => JSON.stringify(table, null, 2));
     const compact = count((table) => JSON.stringify(table));

@@ -1,21 +1,20 @@
 import type { ModelMessage } from "./model.js";
 import { summaryMessage } from "./prompts.js";
 
-/** The last answer and what came of it stay as they are. */
+/** The last answer and its output are kept. */
 const KEPT_MESSAGES = 2;
 
-/** What a loop and its model have said to each other. */
+/** The messages between a loop and its model. */
 export class Conversation {
-  /** Never changed in place: models may keep what they were sent. */
+  /** Never changed in place: models may keep a reference. */
   #messages: readonly ModelMessage[] = [];
-  /** The present question as it was asked, and where it stands. */
+  /** The current question, and the index of its message. */
   #question = { text: "", at: 0 };
 
   get messages(): readonly ModelMessage[] {
     return this.#messages;
   }
 
-  /** A question; what was said about those before it stays. */
   begin(system: string, question: string): void {
     if (this.#messages.length === 0) this.#messages = [{ role: "system", content: system }];
     this.#add("user", question);
@@ -30,12 +29,12 @@ export class Conversation {
     this.#add("user", content);
   }
 
-  /** How many messages a summary would stand for. */
+  /** How many messages a summary would replace. */
   get foldable(): number {
     return Math.max(0, this.#messages.length - 2 - this.#kept.length);
   }
 
-  /** A summary takes the place of all but the question and the last exchange. */
+  /** Replaces everything but the question and the last exchange by a summary. */
   fold(summary: string): void {
     const [system] = this.#messages;
     if (system === undefined) return;
@@ -45,13 +44,13 @@ export class Conversation {
     this.#question = { text, at: 1 };
   }
 
-  /** What was said before the question belongs to another one. */
+  /** Nothing from before the question. */
   get #kept(): readonly ModelMessage[] {
     const first = this.#messages.length - KEPT_MESSAGES;
     return this.#question.at < first ? this.#messages.slice(first) : [];
   }
 
-  /** Two messages of one side in a row are refused by some endpoints. */
+  /** Merged, because some endpoints reject two messages of one role in a row. */
   #add(role: "user", content: string): void {
     const last = this.#messages.at(-1);
     const isSame = last?.role === role;

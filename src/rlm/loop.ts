@@ -28,7 +28,7 @@ import { readResponse, withoutThoughts } from "./response/response.js";
 import { SubCalls } from "./sub-calls.js";
 import type { Span } from "./trace/trace.js";
 
-/** What all loops of a tree share. */
+/** Shared by all loops of a tree. */
 export interface Tree {
   readonly caller: ModelCaller;
   readonly model: Model;
@@ -36,7 +36,7 @@ export interface Tree {
   /** Others that `llm_query` and `rlm_query` may name. */
   readonly models: Readonly<Record<string, Model>>;
   readonly turns: number;
-  /** The share of the model's window from which on a conversation is summed up. */
+  /** Fraction of the context window at which the conversation is compacted. */
   readonly compactAt: number;
   readonly tools: Abilities["tools"];
   readonly config: REPLConfig;
@@ -56,12 +56,12 @@ export interface Ended {
   readonly error?: BudgetExceeded | undefined;
 }
 
-/** Judges an answer; what it gives back is told to the model, which then goes on. */
+/** Returns an objection for the model, or undefined to accept the answer. */
 export type Judge = (answer: Answer) => string | undefined;
 
 export interface Task {
   readonly query: string;
-  /** What the context is. */
+  /** Describes the context. */
   readonly about?: string | undefined;
   /** The JSON Schema of the answer. */
   readonly form?: string | undefined;
@@ -74,7 +74,7 @@ type Said =
   | { readonly kind: "answer"; readonly answer: Answer }
   | { readonly kind: "go-on"; readonly observations: readonly string[]; readonly notes: string[] };
 
-/** One model and its REPL: turn by turn to an answer, and from question to question. */
+/** A model and its REPL, which take turns until there is an answer. */
 export class Loop implements AsyncDisposable {
   readonly #tree: Tree;
   readonly #depth: number;
@@ -82,7 +82,7 @@ export class Loop implements AsyncDisposable {
   readonly #subs: SubCalls;
   readonly #conversation = new Conversation();
   #asked = 0;
-  /** Begun in the present question, also when it fails. */
+  /** Turns of the current question, also if it fails. */
   turns = 0;
 
   private constructor(tree: Tree, depth: number, parts: { repl: AgentRepl; subs: SubCalls }) {
@@ -138,7 +138,7 @@ export class Loop implements AsyncDisposable {
 
   async #begin({ query, about, form }: Task): Promise<void> {
     this.#asked += 1;
-    // What the answer to the question before set must not answer this one.
+    // The previous answer must not answer this question.
     if (this.#asked > 1) await this.#repl.prepare(NEW_ANSWER);
     const { caller, tools } = this.#tree;
     const hasChildren = caller.ledger.allowsDepth(this.#depth + 1);
@@ -152,7 +152,7 @@ export class Loop implements AsyncDisposable {
     return this.#tree.caller.ledger.describe({ turn, depth: this.#depth });
   }
 
-  /** One request, and what its response asks for. */
+  /** One request, and the code of its response. */
   async #take(task: Task, span: Span): Promise<Said> {
     // A last request is for the answer.
     if (!this.#isLast) await this.#compact(task, span);
@@ -240,17 +240,16 @@ export class Loop implements AsyncDisposable {
     return text;
   }
 
-  /** What is known when the turns are over. */
+  /** Asks for an answer when the turns are used up. */
   async #last(task: Task): Promise<Answer | undefined> {
     this.#conversation.tell(LAST_TURN);
     const text = await this.#ask(task, task.span);
     const answer = (await this.#named(task, text)) ?? proseAnswer(text);
-    // No turn is left to object in, but an answer that fits is data too.
+    // Too late for an objection, but a valid answer still gets parsed.
     if (answer !== undefined) task.judge?.(answer);
     return answer;
   }
 
-  /** The variable that a response names as its answer. */
   async #named(task: Task, text: string): Promise<Answer | undefined> {
     const response = readResponse(text);
     if (response.kind !== "finish" || response.finish.via === "FINAL") return undefined;
@@ -259,7 +258,7 @@ export class Loop implements AsyncDisposable {
     return typeof answer === "string" ? undefined : answer;
   }
 
-  /** Sums up a conversation that would soon be longer than the model can read. */
+  /** Replaces a conversation that nears the context window by a summary. */
   async #compact({ signal }: Task, span: Span): Promise<void> {
     const { caller, model, compactAt } = this.#tree;
     const conversation = this.#conversation;
@@ -287,7 +286,6 @@ function finalVar(name: string): string {
   return `FINAL_VAR(${JSON.stringify(name)})`;
 }
 
-/** What a response says, without what its writer only thought. */
 function proseAnswer(reply: string): Answer | undefined {
   const response = readResponse(reply);
   const isFinal = response.kind === "finish" && response.finish.via === "FINAL";
@@ -301,7 +299,7 @@ function judged(answer: Answer, { judge }: Task): Said {
   return { kind: "go-on", observations: [], notes: [objection] };
 }
 
-/** The answer that a cell gave, or a text that says why it gave none. */
+/** The answer of a cell, or a note that says why it does not count. */
 async function answerIn(repl: AgentRepl, ran: AgentTurn): Promise<Answer | string | undefined> {
   if (ran.final !== undefined) {
     const { text, value } = ran.final;
@@ -317,7 +315,7 @@ async function answerIn(repl: AgentRepl, ran: AgentTurn): Promise<Answer | strin
   return { text, value: content };
 }
 
-/** A text that was too long to leave the session. */
+/** A text that was too long to be sent. */
 function isCutText(value: unknown): boolean {
   return value instanceof UnconvertedValue && value.type === "str";
 }

@@ -20,19 +20,19 @@ export interface RLMSessionOptions {
   readonly context?: unknown;
   /** What the context is, in a line for the model. */
   readonly about?: string | undefined;
-  /** Not wanted with `replay`. */
+  /** Required, except with `replay`. */
   readonly model?: Model | undefined;
   /** Answers `llm_query` and runs the loops below. Default: the same model. */
   readonly subModel?: Model | undefined;
   /** Others that `llm_query(prompt, model="name")` and `rlm_query(task, model="name")` may name. */
   readonly models?: Readonly<Record<string, Model>> | undefined;
-  /** Functions of yours that Python may call. A tool of the AI SDK is one as it is. */
+  /** Functions that Python may call; tools of the AI SDK work as they are. */
   readonly tools?: HostTools | undefined;
   /** Of all questions together. */
   readonly budget?: Budget | undefined;
   /** How deep loops may start loops; the same as `budget.depth`. */
   readonly depth?: number | undefined;
-  /** The share of the model's window from which on a conversation is summed up. Default 0.75. */
+  /** Fraction of the context window at which the conversation is compacted. Default: 0.75. */
   readonly compactAt?: number | undefined;
   /** Settings of the sandboxes. */
   readonly config?: REPLConfig | undefined;
@@ -41,9 +41,9 @@ export interface RLMSessionOptions {
   readonly onEvent?: ((event: TraceEvent) => void) | undefined;
   /** A file to which the trace is appended. */
   readonly trace?: string | undefined;
-  /** A new file that gets all that the models are asked and answer. */
+  /** A new file for all requests and answers of the models. */
   readonly record?: string | undefined;
-  /** Such a file: its models answer, and the first difference ends the run. */
+  /** A recording that answers instead of the models; the first difference ends the run. */
   readonly replay?: string | undefined;
 }
 
@@ -66,12 +66,11 @@ export const SESSION_OPTIONS: OptionNames<RLMSessionOptions> = {
 };
 
 export interface AskOptions<T = unknown> {
-  /** What the answer must be; the model is told what is wrong with one that is not. */
+  /** The schema of the answer; the model gets another try if its answer does not match. */
   readonly output?: z.ZodType<T> | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What no schema looks at. */
 export function checkSessionOptions(options: RLMSessionOptions): void {
   requireOptions("the options of a session", options, "{ model, context }");
   checkNames("rlm", options, SESSION_OPTIONS, sandboxNotice);
@@ -88,7 +87,11 @@ export function checkSessionOptions(options: RLMSessionOptions): void {
 export function shareOf(compactAt: number | undefined): number {
   const parsed = z.number().gt(0).max(1).default(0.75).safeParse(compactAt);
   if (parsed.success) return parsed.data;
-  throw new CellarError("INVALID_CONFIG", `compactAt does not fit: ${String(compactAt)}`, {
-    remedy: "Give a share of the model's window, such as 0.75.",
-  });
+  throw new CellarError(
+    "INVALID_CONFIG",
+    `compactAt must be above 0 and at most 1, not ${String(compactAt)}`,
+    {
+      remedy: "Give a fraction of the context window, such as 0.75.",
+    },
+  );
 }

@@ -1,10 +1,11 @@
+// Recordings hold these texts: a replay fails when one of them changes.
+
 export interface Abilities {
   /** Whether it may start loops of its own. */
   readonly hasChildren: boolean;
   readonly tools: readonly { readonly signature: string; readonly description: string }[];
 }
 
-/** The system message: what there is, how to look, how to finish. */
 export function systemPrompt({ hasChildren, tools }: Abilities): string {
   return [
     "You answer a question about a context that is too large to be shown to you. It lies in a Python session.",
@@ -71,7 +72,6 @@ export const EARLY_FINAL =
 export const EMPTY_ANSWER =
   'answer["ready"] is set but its content is empty: set the content first.';
 
-/** Beside output that its writer had not seen. */
 export const PREMATURE_FINAL =
   "The answer did not count: it was written before you saw what the code gives. Look at the output, then finish.";
 
@@ -84,7 +84,6 @@ export const LONG_ANSWER =
 export const LAST_REQUEST =
   "The budget allows this one request more. Finish now with what you know, by FINAL(answer).";
 
-/** The question, and what was done about it in turns that are no longer shown. */
 export function summaryMessage(question: string, summary: string): string {
   return `${question}\n\nEarlier turns are no longer shown. What you wrote down about them:\n${summary}`;
 }

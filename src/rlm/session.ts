@@ -23,14 +23,13 @@ import { type Span, Trace } from "./trace/trace.js";
 
 const DEFAULT_TURNS = 30;
 const DEFAULT_DEPTH = 1;
-/** A longer schema is not shown; what is wrong with an answer still is. */
+/** A longer schema is not sent to the model, but answers are still checked. */
 const LONGEST_FORM = 20_000;
 
 export interface RLMResult<T = unknown> {
   readonly status: RunStatus;
-  /** Null where there is none. */
   readonly answer: string | null;
-  /** The answer as data, in the form of the schema when one was given. */
+  /** The answer as data; with `output`, as its schema returns it. */
   readonly output: T | undefined;
   readonly turns: number;
   readonly usage: TokenUsage;
@@ -49,7 +48,7 @@ type Ending =
       readonly turns: number;
     };
 
-/** Several questions about one context: variables, conversation and budget go on from one to the next. */
+/** Several questions about one context, which share variables, conversation and budget. */
 export class RLMSession implements AsyncDisposable {
   readonly #options: RLMSessionOptions;
   readonly #recording: Recording;
@@ -69,7 +68,7 @@ export class RLMSession implements AsyncDisposable {
     this.#watch = parts.watch;
   }
 
-  /** Its sandbox is opened by the first question. */
+  /** The first question opens the sandbox. */
   static async open(options: RLMSessionOptions): Promise<RLMSession> {
     checkSessionOptions(options);
     const given = readBudget({ depth: options.depth, ...present(options.budget) });
@@ -84,10 +83,10 @@ export class RLMSession implements AsyncDisposable {
       const watch = new Stopwatch();
       const caller = await ModelCaller.open(new Ledger(budget, watch.now));
       const { tools = options.config?.tools, agent = {} } = options;
-      // The walls keep code in; each refusal of a policy would cost the model a turn.
+      // The sandbox isolates the code anyway, and each policy violation would cost a turn.
       const config = { ...withPolicy("off", options.config ?? {}), tools };
-      const told = describeTools(tools);
-      const tree = { caller, ...modelSet, turns, compactAt, tools: told, config, agent };
+      const described = describeTools(tools);
+      const tree = { caller, ...modelSet, turns, compactAt, tools: described, config, agent };
       return new RLMSession(options, { recording, tree, watch });
     } catch (error) {
       await recording[Symbol.asyncDispose]();
@@ -95,33 +94,28 @@ export class RLMSession implements AsyncDisposable {
     }
   }
 
-  /** Of all questions so far. */
+  /** Of all questions together. */
   get usage(): TokenUsage {
     return this.#tree.caller.ledger.usage;
   }
 
-  /** Answers one question after the other, in the order in which they are asked. */
-  ask<T = unknown>(query: string, options: AskOptions<T> = {}): Promise<RLMResult<T>> {
-    try {
-      const given = requireOptions("the options of a question", options, "{ output, signal }");
-      checkNames("ask", given, { output: true, signal: true });
-      checkSignal(options.signal);
-    } catch (error) {
-      return Promise.reject(error);
-    }
+  /** Questions are answered one after the other, in the order in which they were asked. */
+  async ask<T = unknown>(query: string, options: AskOptions<T> = {}): Promise<RLMResult<T>> {
+    const given = requireOptions("the options of a question", options, "{ output, signal }");
+    checkNames("ask", given, { output: true, signal: true });
+    checkSignal(options.signal);
     if (typeof query !== "string" || query.trim() === "") {
       const remedy = "Ask something, as text.";
-      return Promise.reject(new CellarError("INVALID_INPUT", "the question is empty", { remedy }));
+      throw new CellarError("INVALID_INPUT", "the question is empty", { remedy });
     }
     if (options.output !== undefined && typeof options.output?.safeParse !== "function") {
       const remedy = "Give one such as z.object({ host: z.string() }).";
-      return Promise.reject(
-        new CellarError("INVALID_INPUT", "output is not a zod schema", { remedy }),
-      );
+      throw new CellarError("INVALID_INPUT", "output is not a zod schema", { remedy });
     }
-    return this.#queue.run(async () => {
-      if (this.#ending !== undefined) throw closed();
-      return await this.#answer(query, options);
+    return await this.#queue.run(async () => {
+      if (this.#ending === undefined) return await this.#answer(query, options);
+      const remedy = "Open another one with rlm.session().";
+      throw new CellarError("SESSION_CLOSED", "the rlm session was closed", { remedy });
     });
   }
 
@@ -137,11 +131,11 @@ export class RLMSession implements AsyncDisposable {
     let parsed: T | undefined;
     const judge = (answer: Answer) => {
       if (output === undefined) return undefined;
-      const told = output.safeParse(dataOf(answer));
-      // A text that looks like JSON, such as a year, may be wanted as text.
-      const judged = told.success ? told : output.safeParse(answer.value);
+      const asData = output.safeParse(dataOf(answer));
+      // A text that is also JSON, such as a year, may be wanted as text.
+      const judged = asData.success ? asData : output.safeParse(answer.value);
       if (judged.success) parsed = judged.data;
-      return judged.success ? undefined : objection(told.error ?? judged.error);
+      return judged.success ? undefined : objection(asData.error ?? judged.error);
     };
     const form = output === undefined ? undefined : formOf(output);
     const ended = await this.#run({ query, form, judge, root, signal });
@@ -204,7 +198,6 @@ export class RLMSession implements AsyncDisposable {
     }
   }
 
-  /** The first question waits for the sandbox; all find it as the one before left it. */
   async #open(query: string, span: Span, signal: AbortSignal): Promise<Loop> {
     const { model, subModel } = this.#tree;
     const started = {
@@ -223,7 +216,9 @@ export class RLMSession implements AsyncDisposable {
     }
     const { backend, isolation, python } = this.#loop.info;
     const sandbox = { backend, isolation: isolation.level, python: python.version };
-    span.emit({ ...started, sandbox, ...contextFacts(this.#options.context) });
+    const { context } = this.#options;
+    const facts = { context: { type: "text", characters: String(context).length } };
+    span.emit({ ...started, sandbox, ...(typeof context === "string" && facts) });
     return this.#loop;
   }
 
@@ -232,7 +227,7 @@ export class RLMSession implements AsyncDisposable {
     return [model, subModel, ...Object.values(models)].flatMap((one) => one.secrets?.() ?? []);
   }
 
-  /** Fails when a replay was not played to its end, or a recording is not complete. */
+  /** Fails if a replay diverged or ended early, or if a recording is incomplete. */
   close(): Promise<void> {
     this.#ending ??= this.#end();
     return this.#ending;
@@ -250,7 +245,7 @@ export class RLMSession implements AsyncDisposable {
   }
 }
 
-/** An answer that was paid for outlives what could not be written down about it. */
+/** A result is not lost because its trace or recording could not be written. */
 export async function afterwards<T>(
   result: RLMResult<T>,
   close: () => Promise<void>,
@@ -260,23 +255,17 @@ export async function afterwards<T>(
     return result;
   } catch (error) {
     if (!isCellarError(error)) throw error;
-    // A run that failed says why by itself.
+    // The first error matters more.
     return result.error === undefined ? { ...result, status: "failed", error } : result;
   }
 }
 
-function contextFacts(context: unknown) {
-  if (typeof context !== "string") return {};
-  return { context: { type: "text", characters: context.length } };
-}
-
-/** Who gives undefined wants the default. */
+/** Undefined means the default. */
 function present(budget: Budget | undefined): Budget {
   const entries = Object.entries(budget ?? {}).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries);
 }
 
-/** A text may be JSON that was meant as data. */
 function dataOf({ value }: Answer): unknown {
   if (typeof value !== "string") return value;
   try {
@@ -286,7 +275,7 @@ function dataOf({ value }: Answer): unknown {
   }
 }
 
-/** The schema as the model reads it; none where JSON has no words for it. */
+/** The JSON Schema for the model; undefined if it is too long or cannot be expressed. */
 function formOf(output: z.ZodType): string | undefined {
   try {
     const { $schema: _, ...schema } = z.toJSONSchema(output, {
@@ -313,10 +302,4 @@ function asCellarError(error: unknown): CellarError {
   if (isCellarError(error)) return error;
   const message = error instanceof Error ? error.message : String(error);
   return new CellarError("REMOTE_ERROR", message, { cause: error });
-}
-
-function closed(): CellarError {
-  return new CellarError("SESSION_CLOSED", "the session of questions was closed", {
-    remedy: "Open another one with rlm.session().",
-  });
 }

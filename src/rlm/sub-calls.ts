@@ -5,13 +5,12 @@ import type { Loop, Task, Tree } from "./loop.js";
 import type { Model } from "./model.js";
 import type { Span } from "./trace/trace.js";
 
-/** As many sub-calls as sandboxes let through at a time, unless they are told otherwise. */
+/** The default of `queryConcurrency`. */
 const USUAL_WIDTH = 16;
 
-/** Opens a loop below another. */
 export type OpenLoop = (tree: Tree, depth: number, context: unknown) => Promise<Loop>;
 
-/** What the code of a loop asks of other models, and of loops below. */
+/** Answers `llm_query` and `rlm_query` of a loop's code. */
 export class SubCalls {
   readonly #tree: Tree;
   readonly #depth: number;
@@ -32,7 +31,7 @@ export class SubCalls {
   readonly onLLMQuery: LLMQuery = (prompt, { signal, model }) =>
     this.#askModel(prompt, signal, model);
 
-  /** A loop of its own; where it may not be so deep, one question. */
+  /** Starts a loop; at the depth limit, asks the model once instead. */
   readonly onRLMQuery: RLMQuery = (task, context, { signal, model }) => {
     if (this.#tree.caller.ledger.allowsDepth(this.#depth + 1)) {
       return this.#askLoop(task, context, signal, model);
@@ -45,18 +44,18 @@ export class SubCalls {
     const { caller, config } = this.#tree;
     const model = this.#modelNamed(name);
     const among = config.queryConcurrency ?? USUAL_WIDTH;
-    return this.#told("llm", prompt, this.#parent.child(), async (span) => {
+    return this.#traced("llm", prompt, this.#parent.child(), async (span) => {
       const messages = [{ role: "user", content: prompt }] as const;
       const place = { kind: "sub", depth: this.#depth, span, among, signal } as const;
       return (await caller.ask({ model, messages, ...place })).text;
     });
   }
 
-  /** The model that was named works in that loop; what its code asks is answered as everywhere. */
+  /** A named model runs the loop; its sub-calls use the usual models. */
   #askLoop(query: string, context: unknown, signal: AbortSignal, name?: string): Promise<string> {
     const model = this.#modelNamed(name);
     const deeper = this.#parent.child({ deeper: true });
-    return this.#told("rlm", query, deeper, async (span) => {
+    return this.#traced("rlm", query, deeper, async (span) => {
       const tree = { ...this.#tree, model };
       await using loop = await this.#openLoop(tree, this.#depth + 1, context);
       const { answer, error } = await loop.ask({ query, span, signal });
@@ -73,10 +72,8 @@ export class SubCalls {
     const named = Object.hasOwn(models, name) ? models[name] : undefined;
     if (named !== undefined) return named;
     const known = [subModel.name, ...Object.keys(models)].join(", ");
-    throw new CellarError(
-      "NOT_FOUND",
-      `there is no model ${JSON.stringify(name)}; there are: ${known}`,
-    );
+    const message = `there is no model ${JSON.stringify(name)}; there are: ${known}`;
+    throw new CellarError("NOT_FOUND", message);
   }
 
   get #parent(): Span {
@@ -84,7 +81,7 @@ export class SubCalls {
     throw new CellarError("SESSION_CLOSED", "no question is being answered");
   }
 
-  async #told(
+  async #traced(
     kind: "llm" | "rlm",
     prompt: string,
     span: Span,

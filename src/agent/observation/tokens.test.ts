@@ -15,23 +15,22 @@ describe("counting tokens", () => {
     ["The quick brown fox jumps over the lazy dog.", 10],
     ["print(len(context))", 4],
   ])("gives the number of byte pairs of %j", (text, tokens) => {
-    expect(tokenizer.count(text)).toEqual({ tokens, isEstimate: false });
+    expect(tokenizer.count(text)).toBe(tokens);
   });
 
   it("takes what looks like a special token for text", () => {
-    expect(tokenizer.count("<|endoftext|>").tokens).toBeGreaterThan(1);
+    expect(tokenizer.count("<|endoftext|>")).toBeGreaterThan(1);
   });
 
   it("takes lone surrogates", () => {
-    expect(tokenizer.count("\ud800 and \udc00").tokens).toBeGreaterThan(0);
+    expect(tokenizer.count("\ud800 and \udc00")).toBeGreaterThan(0);
   });
 
   it("says when it has estimated, and comes close", () => {
     const lines = Array.from({ length: 12_000 }, (_, line) => `${line} ${PROSE.slice(line % 40)}`);
     const text = lines.join("");
-    const parts = lines.reduce((sum, line) => sum + tokenizer.count(line).tokens, 0);
-    const { tokens, isEstimate } = tokenizer.count(text);
-    expect(isEstimate).toBe(true);
+    const parts = lines.reduce((sum, line) => sum + tokenizer.count(line), 0);
+    const tokens = tokenizer.count(text);
     expect(Math.abs(tokens - parts) / parts).toBeLessThan(0.02);
   });
 
@@ -43,14 +42,14 @@ describe("counting tokens", () => {
     ["marks", "e\u0301".repeat(100_000)],
     ["pairs of surrogates", "😀".repeat(100_000)],
   ])("does not choke on a run of %s", (_, text) => {
-    expect(tokenizer.count(text)).toEqual({ tokens: expect.any(Number), isEstimate: true });
+    expect(tokenizer.count(text)).toBeGreaterThan(0);
   });
 
   it("cuts a text to a number of tokens, never within a character", () => {
     const text = "😀 ".repeat(300);
     const cut = tokenizer.cut(text, 100);
-    expect(tokenizer.count(cut).tokens).toBeLessThanOrEqual(100);
-    expect(tokenizer.count(cut).tokens).toBeGreaterThan(90);
+    expect(tokenizer.count(cut)).toBeLessThanOrEqual(100);
+    expect(tokenizer.count(cut)).toBeGreaterThan(90);
     expect(text.startsWith(cut)).toBe(true);
     expect(Buffer.from(cut).toString()).toBe(cut);
     expect(tokenizer.cut("short", 100)).toBe("short");

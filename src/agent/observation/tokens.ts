@@ -14,16 +14,11 @@ const LONG_RUN = new RegExp(
   "gu",
 );
 
-export interface TokenCount {
-  readonly tokens: number;
-  /** The text was too long, or had too long a run of one kind of character, to be counted exactly. */
-  readonly isEstimate: boolean;
-}
-
 /** Counts tokens as current models do: the byte pairs of `o200k_base`. */
 export interface Tokenizer {
   readonly encoding: "o200k_base";
-  count(text: string): TokenCount;
+  /** Approximate for very long texts, and for long runs of one kind of character. */
+  count(text: string): number;
   /** The longest beginning of a text that has no more than so many tokens. */
   cut(text: string, tokens: number): string;
 }
@@ -44,15 +39,15 @@ class BytePairs implements Tokenizer {
     this.#count = count;
   }
 
-  count(text: string): TokenCount {
+  count(text: string): number {
     if (text.length <= COUNTED_WHOLE) return this.#whole(text);
     let characters = 0;
     let tokens = 0;
     for (const sample of samplesOf(text)) {
       characters += sample.length;
-      tokens += this.#whole(sample).tokens;
+      tokens += this.#whole(sample);
     }
-    return { tokens: Math.round((tokens / characters) * text.length), isEstimate: true };
+    return Math.round((tokens / characters) * text.length);
   }
 
   cut(text: string, tokens: number): string {
@@ -61,14 +56,14 @@ class BytePairs implements Tokenizer {
     let [fits, tooLong] = [0, text.length + 1];
     while (tooLong - fits > 1) {
       const middle = (fits + tooLong) >> 1;
-      if (this.count(text.slice(0, middle)).tokens <= tokens) fits = middle;
+      if (this.count(text.slice(0, middle)) <= tokens) fits = middle;
       else tooLong = middle;
     }
     return wholeCharacters(text.slice(0, fits));
   }
 
   /** Long runs are cut first, and each cut may add a token. */
-  #whole(text: string): TokenCount {
+  #whole(text: string): number {
     let tokens = 0;
     let done = 0;
     for (const { index, 0: run } of text.matchAll(LONG_RUN)) {
@@ -76,7 +71,7 @@ class BytePairs implements Tokenizer {
       tokens += this.#count(text.slice(done, end));
       done = end;
     }
-    return { tokens: tokens + this.#count(text.slice(done)), isEstimate: done > 0 };
+    return tokens + this.#count(text.slice(done));
   }
 }
 

@@ -1,17 +1,12 @@
 import type { Json } from "../../protocol/values.js";
 import { plainOf } from "./plain-value.js";
-import { loadTokenizer, type TokenCount, type Tokenizer } from "./tokens.js";
+import { loadTokenizer, type Tokenizer } from "./tokens.js";
 
-export interface Rendered extends TokenCount {
-  /** What the model sees: the value, then a line for each part that is missing. */
+export interface Rendered {
+  /** The value, then a line for each part that is missing. */
   readonly text: string;
+  readonly tokens: number;
   readonly format: "toon" | "json";
-}
-
-export interface RendererOptions {
-  /** False: always JSON. Default: true. */
-  readonly toon?: boolean | undefined;
-  readonly tokenizer?: Tokenizer | undefined;
 }
 
 type Encode = (value: Json) => string;
@@ -26,7 +21,8 @@ export class Renderer {
     this.#encode = encode;
   }
 
-  static async load({ toon = true, tokenizer }: RendererOptions = {}): Promise<Renderer> {
+  /** Without `toon`, always JSON. */
+  static async load({ toon = true, tokenizer }: { toon?: boolean; tokenizer?: Tokenizer } = {}) {
     const counting = tokenizer ?? (await loadTokenizer());
     if (!toon) return new Renderer(counting, undefined);
     const { encode } = await import("@toon-format/toon");
@@ -45,6 +41,6 @@ export class Renderer {
   }
 
   #counted(format: Rendered["format"], text: string): Rendered {
-    return { text, format, ...this.#tokenizer.count(text) };
+    return { text, format, tokens: this.#tokenizer.count(text) };
   }
 }

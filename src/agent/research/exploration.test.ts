@@ -67,7 +67,7 @@ describe("the figures", () => {
     log.add(1, [call("peek", { preview }), call("grep", { preview, size: preview.length * 10 })]);
     log.add(2, [call("FINAL", { preview }), call("list_dir", { preview: "", size: 0 })]);
     log.answer = "a fox";
-    const known = tokenizer.count(preview).tokens;
+    const known = tokenizer.count(preview);
     const { calls, explorationTokens, answerTokens, tokenEfficiency } = await log.export();
     expect(calls.map(({ name, tokens, turn }) => [turn, name, tokens])).toEqual([
       [1, "peek", known],

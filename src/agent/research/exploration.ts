@@ -13,7 +13,7 @@ const KEPT_NAMES = 100;
 const countSchema = z.int().min(0);
 
 const loggedCallSchema = agentCallSchema.extend({ turn: countSchema });
-export type LoggedCall = z.infer<typeof loggedCallSchema>;
+type LoggedCall = z.infer<typeof loggedCallSchema>;
 
 const recordSchema = z.strictObject({
   version: z.literal(VERSION),
@@ -24,15 +24,9 @@ const recordSchema = z.strictObject({
   omitted: countSchema,
   answer: z.string().nullable(),
 });
-export type ExplorationRecord = z.infer<typeof recordSchema>;
+type ExplorationRecord = z.infer<typeof recordSchema>;
 
-export const STRATEGIES = ["none", "delegated", "search", "scan", "mixed"] as const;
-export type Strategy = (typeof STRATEGIES)[number];
-
-export interface MeasuredCall extends LoggedCall {
-  /** Of the whole result, estimated from its beginning. */
-  readonly tokens: number;
-}
+export type Strategy = "none" | "delegated" | "search" | "scan" | "mixed";
 
 /** A log with its statistics. */
 export interface ExplorationExport {
@@ -40,7 +34,8 @@ export interface ExplorationExport {
   readonly encoding: Tokenizer["encoding"];
   readonly strategy: Strategy;
   readonly counts: Readonly<Record<string, number>>;
-  readonly calls: readonly MeasuredCall[];
+  /** With the tokens of the whole result, estimated from its beginning. */
+  readonly calls: readonly (LoggedCall & { readonly tokens: number })[];
   readonly omitted: number;
   readonly explorationTokens: number;
   /** Null without an answer. */
@@ -88,7 +83,7 @@ export class ExplorationLog {
     const explorationTokens = calls
       .filter(({ name }) => !NOT_EXPLORING.includes(name))
       .reduce((sum, { tokens }) => sum + tokens, 0);
-    const answerTokens = this.answer === undefined ? null : tokenizer.count(this.answer).tokens;
+    const answerTokens = this.answer === undefined ? null : tokenizer.count(this.answer);
     return {
       version: VERSION,
       encoding: tokenizer.encoding,
@@ -143,6 +138,6 @@ export function strategyOf(counts: Readonly<Record<string, number>>): Strategy {
 
 function tokensOf({ size, preview }: LoggedCall, tokenizer: Tokenizer): number {
   if (size === 0 || preview === "") return 0;
-  const { tokens } = tokenizer.count(preview);
+  const tokens = tokenizer.count(preview);
   return size <= preview.length ? tokens : Math.round((tokens / preview.length) * size);
 }

@@ -20,7 +20,7 @@ const COMMON = [
 /** Needs no model and no network: texts are similar if they share words or parts of words. */
 export class LexicalEmbedder implements Embedder {
   readonly name = "lexical";
-  /** SecretCounts by `npm run calibrate`; a test finds it again. */
+  /** Found by `npm run calibrate`, and checked by a test. */
   readonly threshold = 0.419;
   readonly #common = new Set(COMMON.split(" "));
 

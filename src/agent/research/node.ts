@@ -2,8 +2,7 @@ import { createHash } from "node:crypto";
 import { CALL_PREFIXES, OTHER_PREFIX, RESERVED_PREFIXES } from "../../protocol/agent/functions.js";
 import { wholeCharacters } from "../observation/tokens.js";
 
-export const STATUSES = ["analyzed", "pending", "stale"] as const;
-export type NodeStatus = (typeof STATUSES)[number];
+export type NodeStatus = "analyzed" | "pending" | "stale";
 
 /** One call, as the tree shows it. */
 export interface ResearchNode {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { CellarError } from "../../errors.js";
-import { MAX_NAME, MAX_QUERY, MAX_SUMMARY, STATUSES } from "./node.js";
+import { MAX_NAME, MAX_QUERY, MAX_SUMMARY } from "./node.js";
 
 export const RECORD_VERSION = 1;
 export const MOST_NODES = 10_000;
@@ -46,7 +46,7 @@ export type ResearchEntry = z.infer<typeof entrySchema>;
 export type ResearchRecord = z.infer<typeof recordSchema>;
 
 export function nothingCollapsed(): ResearchRecord["collapsed"] {
-  return Object.fromEntries(STATUSES.map((status) => [status, 0])) as ResearchRecord["collapsed"];
+  return { analyzed: 0, pending: 0, stale: 0 };
 }
 
 export function readRecord(value: unknown): ResearchRecord {

@@ -8,8 +8,6 @@ const MARKERS: Readonly<Record<NodeStatus, string>> = {
   stale: "[~]",
 };
 
-export type StatusCounts = Readonly<Record<NodeStatus, number>>;
-
 export interface TreeLimits {
   /** Levels of indent; deeper nodes name their parent instead. */
   readonly depth: number;
@@ -111,7 +109,7 @@ class Forest {
 /** The map of the calls for the model; `collapsed` counts calls that are no longer kept. */
 export function renderTree(
   nodes: readonly ResearchNode[],
-  collapsed: StatusCounts = { analyzed: 0, pending: 0, stale: 0 },
+  collapsed: Readonly<Record<NodeStatus, number>> = { analyzed: 0, pending: 0, stale: 0 },
   limits: TreeLimits = TREE_LIMITS,
 ): string | undefined {
   const forgotten = collapsed.analyzed + collapsed.pending + collapsed.stale;

@@ -10,13 +10,13 @@ import { invalidInput } from "../terminal/report-error.js";
 import type { ServeOptions } from "./serving.js";
 
 const NOTES = `
-Any client of OpenAI's chat completions can use it as a model: give it the address that is printed.
+Any client of OpenAI's chat completions can use it as a model: give the client the printed address.
 The last message is the question. With --context all questions are about that; without it, the
 conversation itself is the context, so that a long text can be pasted.
 
-Each question has a sandbox and the whole budget for itself. Ctrl-C ends the server.
+Each question has its own sandbox and the whole budget. Press Ctrl-C to stop the server.
 
-It listens on this machine only. For another --host it wants a key, which --server-key-env names.
+It listens on this machine only. Another --host needs a key: see --server-key-env.
 
 Examples:
   cellar rlm serve --context book.txt --model qwen3 --base-url http://127.0.0.1:8080/v1
@@ -31,8 +31,8 @@ export function registerRlmServe(rlm: Command, finish: (code: number) => void): 
     .command("serve")
     .description("serve it as a chat model that speaks OpenAI's protocol")
     .addOption(contextOption())
-    .option("--host <host>", "where to listen (default: 127.0.0.1)")
-    .option("--port <n>", "at which port; 0 for any (default: 8787)", parseCount(0, 65_535))
+    .option("--host <host>", "address to listen on (default: 127.0.0.1)")
+    .option("--port <n>", "port to listen on; 0 for any (default: 8787)", parseCount(0, 65_535))
     .option("--name <name>", "what clients call the model (default: cellar-rlm)")
     .option("--server-key-env <name>", "the variable with the key that clients must send")
     .option(
@@ -41,13 +41,13 @@ export function registerRlmServe(rlm: Command, finish: (code: number) => void): 
       parseCount(1, 1_000),
     )
     .option("--max-waiting <n>", "questions that may wait (default: 16)", parseCount(0, 10_000))
-    .option("--no-progress", "streams tell only the answer, not how it is found");
+    .option("--no-progress", "send only the answer in streams, no progress");
   addBudgetOptions(addModelOptions(command));
   addSandboxOptions(command, "full", { timeout: CELL_TIMEOUT })
     .addHelpText("after", NOTES)
     .action(async (_: unknown, { options }: Command) => {
       refuseForeign(rlm, options);
-      // Options that both commands know are heard by the one above, wherever they stand.
+      // commander assigns options that both commands have to the parent.
       const all = command.optsWithGlobals<ServeOptions>();
       finish(await (await serving()).serveChat(all));
     });

@@ -56,7 +56,7 @@ export class ModelCaller {
   #tokensOf(message: ModelMessage): number {
     const known = this.#counts.get(message);
     if (known !== undefined) return known;
-    const tokens = this.#tokenizer.count(message.content).tokens + TOKENS_PER_MESSAGE;
+    const tokens = this.#tokenizer.count(message.content) + TOKENS_PER_MESSAGE;
     this.#counts.set(message, tokens);
     return tokens;
   }

@@ -5,12 +5,10 @@ import { describeError } from "../../errors.js";
 const LOOKED_AT = 8192;
 const PIECE_BYTES = 1024 * 1024;
 
-/** How the bytes of a file are to be taken. */
 export type TextKind = "utf-8" | "utf-16le" | "utf-16be" | "gzip" | "binary";
 
-/** A text that lies in a file. */
 export interface TextFile {
-  /** As the model sees it. */
+  /** Shown to the model. */
   readonly name: string;
   readonly path: string;
   readonly kind: TextKind;
@@ -19,14 +17,13 @@ export interface TextFile {
 
 export type Looked = Pick<TextFile, "kind" | "bytes"> | { readonly problem: string };
 
-/** Never through a link: what a path names now is what was found to be a file before. */
+/** Does not follow links: a file may have been replaced by one since it was found. */
 function openText(path: string): Promise<FileHandle> {
-  // A pipe without a writer must not keep anybody waiting.
+  // Opening a pipe without a writer would block.
   const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants;
   return open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
 }
 
-/** What a file is, or why it cannot be read. */
 export async function lookAt(path: string): Promise<Looked> {
   try {
     await using handle = await openText(path);
@@ -46,7 +43,7 @@ export async function bytesOf(path: string): Promise<Buffer> {
   return await handle.readFile();
 }
 
-/** A piece is good until the next one is asked for: a copy of each would pile up. */
+/** Each piece is valid until the next one: all share one buffer. */
 export async function* piecesOf(path: string): AsyncGenerator<Uint8Array> {
   await using handle = await openText(path);
   const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
@@ -71,7 +68,7 @@ export function problemOf(error: unknown): string {
       return "the file does not exist";
     case "EACCES":
     case "EPERM":
-      return "it may not be read";
+      return "permission denied";
     case "ELOOP":
       return "it is a symbolic link";
     default:

@@ -10,8 +10,8 @@ const MOST_ENTRIES = 500_000;
 const MOST_RULES_BYTES = 64 * 1024;
 const NAMED = 3;
 const IGNORED = ".gitignore";
-/** Made from what else is there, and never what a question is about. */
-const MADE = new Set(["node_modules", "__pycache__"]);
+/** Generated, and never what a question is about. */
+const GENERATED = new Set(["node_modules", "__pycache__"]);
 
 export type Reason =
   | "hidden"
@@ -22,16 +22,11 @@ export type Reason =
   | "empty"
   | "unreadable";
 
-/** The texts of a folder in the order of their names, and what was left out. */
 export interface FolderTexts {
+  /** Sorted by name. */
   readonly files: readonly TextFile[];
-  readonly leftOut: ReadonlyMap<Reason, LeftOut>;
-}
-
-export interface LeftOut {
-  count: number;
-  /** The first of them. */
-  readonly names: string[];
+  /** How many were left out for each reason, and the first of their names. */
+  readonly leftOut: ReadonlyMap<Reason, { readonly count: number; readonly names: string[] }>;
 }
 
 interface RulesAt {
@@ -44,7 +39,7 @@ export async function textsOfFolder(
   { name, signal }: { readonly name: string; readonly signal?: AbortSignal | undefined },
 ): Promise<FolderTexts> {
   const files: TextFile[] = [];
-  const leftOut = new Map<Reason, LeftOut>();
+  const leftOut = new Map<Reason, { count: number; names: string[] }>();
   let entries = 0;
 
   const leave = (reason: Reason, path: string, why = ""): void => {
@@ -69,20 +64,24 @@ export async function textsOfFolder(
     try {
       found = await readdir(join(root, folder), { withFileTypes: true });
     } catch (error) {
-      if (folder === "") throw unreadableFolder(name, error);
+      if (folder === "") {
+        const message = `${name || "the folder"} cannot be read: ${problemOf(error)}`;
+        const remedy = "Check the path and its permissions.";
+        throw new CellarError("INVALID_INPUT", message, { remedy, cause: error });
+      }
       return leave("unreadable", `${folder}/`, problemOf(error));
     }
     entries += found.length;
     if (entries > MOST_ENTRIES) throw tooMany(name, MOST_ENTRIES, "entries");
     const rules = await rulesIn(root, folder);
     const chain = rules === undefined ? above : [...above, rules];
-    for (const entry of found.sort(byName)) {
+    for (const entry of found.sort((one, other) => (one.name < other.name ? -1 : 1))) {
       signal?.throwIfAborted();
       const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
       const isFolder = entry.isDirectory();
       const told = isFolder ? `${path}/` : path;
       if (entry.name.startsWith(".")) leave("hidden", told);
-      else if (MADE.has(entry.name)) leave("made by tools", told);
+      else if (GENERATED.has(entry.name)) leave("made by tools", told);
       else if (isLeftOut(chain, path, isFolder)) leave("ignored", told);
       else if (entry.isSymbolicLink()) leave("links", told);
       else if (isFolder) await walk(path, chain);
@@ -94,7 +93,7 @@ export async function textsOfFolder(
   return { files, leftOut };
 }
 
-/** What is nearest says it. */
+/** The nearest .gitignore with a matching rule decides. */
 function isLeftOut(chain: readonly RulesAt[], path: string, isFolder: boolean): boolean {
   for (const { folder, rules } of chain.toReversed()) {
     const seen = folder === "" ? path : path.slice(folder.length + 1);
@@ -112,26 +111,13 @@ async function rulesIn(root: string, folder: string): Promise<RulesAt | undefine
   return { folder, rules: new IgnoreRules(text.toString()) };
 }
 
-function byName(one: Dirent, other: Dirent): number {
-  return one.name < other.name ? -1 : 1;
-}
-
 function shown(path: string, name: string): string {
   return name === "" ? path : `${name}/${path}`;
 }
 
 function tooMany(name: string, most: number, what: string): CellarError {
-  const folder = name === "" ? "the folder" : name;
-  return new CellarError("TOO_LARGE", `${folder} has more than ${most} ${what}`, {
+  return new CellarError("TOO_LARGE", `${name || "the folder"} has more than ${most} ${what}`, {
     remedy: "Name the folders or files in it that the question is about.",
     details: { limit: most },
-  });
-}
-
-function unreadableFolder(name: string, error: unknown): CellarError {
-  const folder = name === "" ? "the folder" : name;
-  return new CellarError("INVALID_INPUT", `${folder} cannot be read: ${problemOf(error)}`, {
-    remedy: "Check the path, and that you may read it.",
-    cause: error,
   });
 }

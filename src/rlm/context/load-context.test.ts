@@ -101,7 +101,7 @@ describe("loadContext, of one text", () => {
     [
       "a torn pack",
       () => [put("x.gz", gzipSync("abc").subarray(0, 15))],
-      /x.gz cannot be unpacked/,
+      /x.gz could not be decompressed/,
     ],
     ["nothing", () => [], /there is no context/],
     ["an empty name", () => [""], /there is no context/],
@@ -167,8 +167,8 @@ describe("loadContext, of documents", () => {
       `1 binary (${name}/image.png)`,
       `1 empty (${name}/empty.txt)`,
       `1 links (${name}/link.txt)`,
-      "1 packed that are no text",
-      "1 that cannot be unpacked",
+      "1 compressed but not text",
+      "1 that could not be decompressed",
     ]) {
       expect(notes[0]).toContain(told);
     }
@@ -185,7 +185,7 @@ describe("loadContext, of documents", () => {
     put("a\u001b[31m\n.txt", Buffer.from([0x61, 0xff, 0x62]));
     const { content, notes } = await load([folder]);
     expect(Object.values(content)).toEqual(["a\ufffdb"]);
-    expect(notes[0]).toMatch(/not all of UTF-8.*a \[31m \.txt$/);
+    expect(notes[0]).toMatch(/not valid UTF-8.*a \[31m \.txt$/);
   });
 
   it("makes one text of what is too much for a dict", async () => {

@@ -4,10 +4,10 @@ import { checkNames, checkSignal, requireList, requireOptions } from "../../conf
 import { CellarError, counted, isCellarError } from "../../errors.js";
 import { bytesOf, lookAt, piecesOf, problemOf, type TextFile } from "./file.js";
 import { type FolderTexts, textsOfFolder } from "./folder.js";
-import { MOST_BYTES, TextRoom, tooMuch } from "./temp-files.js";
+import { MOST_BYTES, TextFolder, tooMuch } from "./temp-files.js";
 import { type DownloadOptions, type DownloadProgress, textOfAddress } from "./web.js";
 
-/** Up to this documents are values of a dict; above, parts of one text, which is held but once. */
+/** Larger documents become one text instead of a dict, so that they are in memory only once. */
 const MOST_DICT_BYTES = 32 * 1024 ** 2;
 const STDIN = "-";
 const WEB = /^https?:\/\//i;
@@ -15,25 +15,25 @@ const OTHER_SCHEME = /^[a-z][a-z\d+.-]+:\/\//i;
 
 export interface LoadContextOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Hears what was left out and why, in lines for people. */
+  /** Called with lines for people: what was left out, and why. */
   readonly onNote?: ((note: string) => void) | undefined;
   readonly onProgress?: ((progress: DownloadProgress) => void) | undefined;
-  /** What `-` reads. Default: stdin of this process. */
+  /** Read for `-`. Default: stdin of this process. */
   readonly stdin?: AsyncIterable<Uint8Array> | undefined;
   readonly fetch?: DownloadOptions["fetch"];
 }
 
-/** Files that it had to write are removed when it is disposed of. */
+/** Disposing removes its temporary files. */
 export interface LoadedContext extends AsyncDisposable {
   /** For `rlm({ context })` or `initialize()`. */
   readonly context: unknown;
-  /** What it is, in a line. */
+  /** One line, for the model. */
   readonly description: string;
   readonly documents: number;
   readonly bytes: number;
 }
 
-/** Makes a context of files, folders, web addresses and `-`. One text stays one; several are documents. */
+/** Loads files, folders, web addresses and `-` (stdin). A single text stays a text; several become documents. */
 export async function loadContext(
   sources: string | readonly string[],
   options: LoadContextOptions = {},
@@ -50,14 +50,13 @@ export async function loadContext(
   if (all.length === 0 || all.some((source) => typeof source !== "string" || source === "")) {
     throw invalid("there is no context to load", "Name a file, a folder or a web address.");
   }
-  const room = new TextRoom(options.signal);
+  const temporary = new TextFolder(options.signal);
   try {
     options.signal?.throwIfAborted();
-    const loader = new Loader(room, options);
-    const given = await loader.load(all);
-    return { ...given, [Symbol.asyncDispose]: () => room[Symbol.asyncDispose]() };
+    const loaded = await new Loader(temporary, options).load(all);
+    return { ...loaded, [Symbol.asyncDispose]: () => temporary[Symbol.asyncDispose]() };
   } catch (error) {
-    await room[Symbol.asyncDispose]();
+    await temporary[Symbol.asyncDispose]();
     if (options.signal?.aborted !== true) throw isCellarError(error) ? error : unread(error);
     throw new CellarError("ABORTED", "loading the context was cancelled", { cause: error });
   }
@@ -66,11 +65,11 @@ export async function loadContext(
 type Loaded = Omit<LoadedContext, keyof AsyncDisposable>;
 
 class Loader {
-  readonly #room: TextRoom;
+  readonly #temporary: TextFolder;
   readonly #options: LoadContextOptions;
 
-  constructor(room: TextRoom, options: LoadContextOptions) {
-    this.#room = room;
+  constructor(temporary: TextFolder, options: LoadContextOptions) {
+    this.#temporary = temporary;
     this.#options = options;
   }
 
@@ -78,12 +77,12 @@ class Loader {
     if (sources.filter((source) => source === STDIN).length > 1) {
       throw invalid("stdin (-) can be named only once", "Name it once.");
     }
-    // A name that is mistyped should be found before anything is fetched.
+    // Finds a mistyped name before anything is fetched.
     const places = await Promise.all(sources.map(placeOf));
     const [only] = places;
     if (places.length === 1 && only !== undefined && only.kind !== "folder") {
       const text = await this.#one(only);
-      return { ...told([text]), context: { file: text.path } };
+      return { ...described([text]), context: { file: text.path } };
     }
     const texts = new Map<string, TextFile>();
     const paths = new Set<string>();
@@ -106,7 +105,7 @@ class Loader {
     const texts: TextFile[] = [];
     let [binary, damaged] = [0, 0];
     for (const text of found.files) {
-      const plain = await this.#room.plain(text).catch((error: unknown) => {
+      const plain = await this.#temporary.plain(text).catch((error: unknown) => {
         if (!isCellarError(error, "INVALID_INPUT")) throw error;
         damaged += 1;
         return null;
@@ -119,35 +118,39 @@ class Loader {
     return texts;
   }
 
-  async #one(place: Exclude<Place, { kind: "folder" }>): Promise<TextFile> {
+  async #one(place: Place): Promise<TextFile> {
     const text = await this.#raw(place);
-    const plain = text.kind === "binary" ? undefined : await this.#room.plain(text);
+    const plain = text.kind === "binary" ? undefined : await this.#temporary.plain(text);
     if (plain !== undefined) return plain;
-    throw invalid(`${text.name} is not text`, "Make text of it first, and give that file.");
+    throw invalid(`${text.name} is not text`, "Convert it to text, and give that file.");
   }
 
-  async #raw(place: Exclude<Place, { kind: "folder" }>): Promise<TextFile> {
+  async #raw(place: Place): Promise<TextFile> {
     const { signal, fetch, onProgress, stdin = process.stdin } = this.#options;
-    const room = this.#room;
+    const temporary = this.#temporary;
     switch (place.kind) {
       case "address":
-        return await textOfAddress(place.url, { room, signal, fetch, onProgress });
+        return await textOfAddress(place.url, { temporary, signal, fetch, onProgress });
       case "stdin": {
-        const { path } = await room.put("stdin", stdin);
-        return { name: "stdin", path, ...(await looked(path, "stdin")) };
+        const { path } = await temporary.put("stdin", stdin);
+        return await this.#file("stdin", path, "stdin");
       }
-      case "file":
-        return { name: place.name, path: place.path, ...(await looked(place.path, place.given)) };
       default:
-        return place satisfies never;
+        return await this.#file(place.name, place.path, place.path);
     }
   }
 
+  async #file(name: string, path: string, shown: string): Promise<TextFile> {
+    const found = await lookAt(path);
+    if ("problem" in found) throw unreadable(shown, found.problem);
+    return { name, path, ...found };
+  }
+
   async #documents(texts: ReadonlyMap<string, TextFile>): Promise<Loaded> {
-    const about = told([...texts.values()]);
+    const about = described([...texts.values()]);
     if (about.bytes > MOST_BYTES) throw tooMuch("the context", MOST_BYTES);
     if (about.bytes > MOST_DICT_BYTES) {
-      const { path } = await this.#room.put("the context", joined(texts));
+      const { path } = await this.#temporary.put("the context", joined(texts));
       const how = "one text, each document under a line ===== FILE n/m: name =====";
       return { ...about, context: { file: path }, description: `${about.description}: ${how}` };
     }
@@ -166,7 +169,7 @@ class Loader {
     if (odd.length > 0) {
       const which = oneLine(odd.slice(0, 3).join(", "));
       this.#options.onNote?.(
-        `not all of UTF-8, read as far as it is: ${which}${odd.length > 3 ? ", …" : ""}`,
+        `not valid UTF-8, with characters replaced: ${which}${odd.length > 3 ? ", …" : ""}`,
       );
     }
     return {
@@ -180,8 +183,7 @@ class Loader {
 type Place =
   | { readonly kind: "stdin" }
   | { readonly kind: "address"; readonly url: URL }
-  | { readonly kind: "folder"; readonly name: string; readonly path: string }
-  | { readonly kind: "file"; readonly name: string; readonly path: string; readonly given: string };
+  | { readonly kind: "folder" | "file"; readonly name: string; readonly path: string };
 
 async function placeOf(source: string): Promise<Place> {
   if (source === STDIN) return { kind: "stdin" };
@@ -196,13 +198,13 @@ async function placeOf(source: string): Promise<Place> {
   try {
     const isFolder = (await stat(source)).isDirectory();
     const [name, path] = [nameOf(source, isFolder), await realpath(source)];
-    return isFolder ? { kind: "folder", name, path } : { kind: "file", name, path, given: source };
+    return { kind: isFolder ? "folder" : "file", name, path };
   } catch (error) {
     throw unreadable(source, problemOf(error));
   }
 }
 
-/** Seen from here where it lies here; a model has no need of the folders above. */
+/** Relative to the current folder if it is inside; otherwise without the folders above. */
 function nameOf(source: string, isFolder: boolean): string {
   const path = resolve(source);
   const seen = relative(process.cwd(), path);
@@ -217,13 +219,7 @@ function freeName(name: string, taken: ReadonlyMap<string, unknown>): string {
   return free;
 }
 
-async function looked(path: string, given: string): Promise<Pick<TextFile, "kind" | "bytes">> {
-  const found = await lookAt(path);
-  if (!("problem" in found)) return found;
-  throw unreadable(given, found.problem);
-}
-
-/** All documents behind a list of their names. */
+/** A list of the names, then all documents. */
 async function* joined(texts: ReadonlyMap<string, TextFile>): AsyncGenerator<Uint8Array> {
   const total = texts.size;
   const names = [...texts.keys()].map((name, index) => `${index + 1}/${total}: ${oneLine(name)}`);
@@ -240,7 +236,9 @@ function oneLine(name: string): string {
   return name.replace(/\p{Cc}/gu, " ");
 }
 
-function told(texts: readonly TextFile[]): Pick<Loaded, "description" | "documents" | "bytes"> {
+function described(
+  texts: readonly TextFile[],
+): Pick<Loaded, "description" | "documents" | "bytes"> {
   const bytes = texts.reduce((sum, text) => sum + text.bytes, 0);
   const size = `${bytes.toLocaleString("en-US")} bytes`;
   const documents = texts.length;
@@ -258,8 +256,8 @@ function noteOf(
     const rest = count > names.length ? ", …" : "";
     return `${count} ${reason} (${oneLine(names.join(", "))}${rest})`;
   });
-  if (more.binary > 0) parts.push(`${more.binary} packed that are no text`);
-  if (more.damaged > 0) parts.push(`${more.damaged} that cannot be unpacked`);
+  if (more.binary > 0) parts.push(`${more.binary} compressed but not text`);
+  if (more.damaged > 0) parts.push(`${more.damaged} that could not be decompressed`);
   if (parts.length === 0) return undefined;
   const files = counted(taken, "file");
   return `${name === "" ? "." : name}: took ${files}; left out ${parts.join("; ")}`;

@@ -9,11 +9,11 @@ import { CellarError, describeError } from "../../errors.js";
 import { temporaryTrouble } from "../../isolation/temporary-trouble.js";
 import { lookAt, piecesOf, type TextFile } from "./file.js";
 
-/** As much as a context may have. */
+/** The limit of a context. */
 export const MOST_BYTES = 4 * 1024 ** 3;
 
-/** A folder for texts that have to be written down before they can be used. */
-export class TextRoom implements AsyncDisposable {
+/** Temporary files for texts that are not plain files of the user. */
+export class TextFolder implements AsyncDisposable {
   readonly #signal: AbortSignal | undefined;
   readonly #atExit = () => {
     if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true, force: true });
@@ -26,7 +26,7 @@ export class TextRoom implements AsyncDisposable {
     this.#signal = signal;
   }
 
-  /** Writes a text down. What is too much is refused while it comes. */
+  /** Fails as soon as the text exceeds a limit. */
   async put(
     name: string,
     pieces: AsyncIterable<Uint8Array>,
@@ -53,13 +53,18 @@ export class TextRoom implements AsyncDisposable {
     return { path, bytes };
   }
 
-  /** The same text as UTF-8; undefined where it is no text after all. */
+  /** The same text as UTF-8; undefined if it is not text. */
   async plain(text: TextFile): Promise<TextFile | undefined> {
     let current = text;
-    // A packed text may be of another encoding; what is packed twice is taken for no text.
+    // A compressed text may be UTF-16; one that is compressed twice is not treated as text.
     for (const steps of [["gzip"], ["utf-16le", "utf-16be"]]) {
       if (!steps.includes(current.kind)) continue;
-      const { path, bytes } = await this.put(text.name, converted(current));
+      const { path, bytes } = await this.put(
+        text.name,
+        current.kind === "gzip"
+          ? gunzipped(current)
+          : recoded(piecesOf(current.path), current.kind),
+      );
       const looked = await lookAt(path);
       current = { ...text, path, bytes, kind: "kind" in looked ? looked.kind : "binary" };
     }
@@ -87,7 +92,7 @@ export class TextRoom implements AsyncDisposable {
   }
 }
 
-/** Does not wait for a source that says nothing more. */
+/** Stops waiting for a source when the signal aborts. */
 async function* abortable<T>(
   source: AsyncIterable<T>,
   signal: AbortSignal | undefined,
@@ -101,38 +106,37 @@ async function* abortable<T>(
       yield next.value;
     }
   } finally {
-    // It may be waiting itself, and then ends when what it waits for does.
+    // Not awaited: the source may itself be waiting.
     void items.return?.()?.catch(() => {});
   }
 }
 
-function converted({ path, kind, name }: TextFile): AsyncIterable<Uint8Array> {
-  if (kind === "gzip") return unpacked(path, name);
-  return recoded(piecesOf(path), kind);
-}
-
-async function* unpacked(path: string, name: string): AsyncGenerator<Uint8Array> {
+async function* gunzipped({ path, name }: TextFile): AsyncGenerator<Uint8Array> {
   const gunzip = createGunzip();
   const reading = pipeline(copiesOf(piecesOf(path)), gunzip).catch(() => {});
   try {
     for await (const piece of gunzip) yield piece as Uint8Array;
   } catch (error) {
-    throw new CellarError("INVALID_INPUT", `${name} cannot be unpacked: ${describeError(error)}`, {
-      remedy: "Check that the file is complete: gzip -t FILE.",
-      cause: error,
-    });
+    throw new CellarError(
+      "INVALID_INPUT",
+      `${name} could not be decompressed: ${describeError(error)}`,
+      {
+        remedy: "Check that the file is complete: gzip -t FILE.",
+        cause: error,
+      },
+    );
   } finally {
     gunzip.destroy();
     await reading;
   }
 }
 
-/** For one who reads ahead. */
+/** The pipeline reads ahead, and pieces share one buffer. */
 async function* copiesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const piece of pieces) yield Buffer.from(piece);
 }
 
-/** Text of another encoding as UTF-8, without its mark. */
+/** Text of another encoding as UTF-8, without a byte order mark. */
 export async function* recoded(
   pieces: AsyncIterable<Uint8Array>,
   encoding: string,
@@ -145,7 +149,7 @@ export async function* recoded(
 export function tooMuch(name: string, most: number): CellarError {
   const size = most >= 1024 ** 3 ? `${most / 1024 ** 3} GB` : `${most / 1024 ** 2} MB`;
   return new CellarError("TOO_LARGE", `${name} has more than ${size}`, {
-    remedy: "Give a part of it, or mount its folder and let the cells read what they need.",
+    remedy: "Give a part of it, or mount its folder so that cells read what they need.",
     details: { limit: most },
   });
 }

@@ -7,10 +7,10 @@ import { piecesOf, reasonOf } from "../../http/endpoint.js";
 import { AddressTable } from "../../notebook/egress/addresses.js";
 import { lookAt, type TextFile } from "./file.js";
 import { textOfHtml } from "./html-text.js";
-import { recoded, type TextRoom, tooMuch } from "./temp-files.js";
+import { recoded, type TextFolder, tooMuch } from "./temp-files.js";
 
 const MOST_BYTES = 1024 ** 3;
-/** A page is held in memory while its text is taken out. */
+/** A page is in memory while its text is extracted. */
 const MOST_PAGE_BYTES = 32 * 1024 ** 2;
 const MOST_REDIRECTS = 5;
 const IDLE_MS = 60_000;
@@ -19,30 +19,30 @@ const SNIFFED = 1024;
 
 const TEXT_TYPE =
   /^text\/|^application\/(?:[\w.-]+\+)?(?:x-)?(?:json|xml|ndjson|jsonl|json-seq|yaml|toml|javascript|sql)$/;
-/** Says nothing of what it is: the first bytes do. */
+/** Types that do not say whether it is text: the first bytes decide. */
 const OPEN_TYPE = /^$|^(?:application|binary)\/(?:x-)?(?:octet-stream|gzip)$/;
 const PAGE_TYPE = /^text\/html$|^application\/xhtml\+xml$/;
 
 export interface DownloadProgress {
   readonly name: string;
   readonly bytes: number;
-  /** Where the server tells it. */
+  /** Undefined if the server does not say. */
   readonly total: number | undefined;
 }
 
 export interface DownloadOptions {
-  readonly room: TextRoom;
+  readonly temporary: TextFolder;
   readonly signal?: AbortSignal | undefined;
   readonly fetch?: typeof fetch | undefined;
   readonly onProgress?: ((progress: DownloadProgress) => void) | undefined;
 }
 
-/** An address as it can be shown: what may be a secret in it is not. */
+/** Without the parts that may be secret. */
 export function shownAddress({ origin, pathname, search }: URL): string {
   return `${origin}${pathname}${search === "" ? "" : "?…"}`;
 }
 
-/** The text behind an address; a page becomes what its reader sees. */
+/** The text at an address; of a web page, its visible text. */
 export async function textOfAddress(url: URL, options: DownloadOptions): Promise<TextFile> {
   const name = shownAddress(url);
   using whole = new AbortTimer(options.signal, WHOLE_MS);
@@ -83,7 +83,7 @@ async function followed(given: URL, request: typeof fetch, timer: AbortTimer): P
     url = await guard.next(url, location);
   }
   throw new CellarError("INVALID_INPUT", `${name} redirects more than ${MOST_REDIRECTS} times`, {
-    remedy: "Give the address where the text itself lies.",
+    remedy: "Give the final address.",
   });
 }
 
@@ -91,7 +91,7 @@ async function taken(
   response: Response,
   name: string,
   timer: AbortTimer,
-  { room, onProgress }: DownloadOptions,
+  { temporary, onProgress }: DownloadOptions,
 ): Promise<TextFile> {
   const [type = "", ...parameters] = (response.headers.get("content-type") ?? "").split(";");
   const kind = type.trim().toLowerCase();
@@ -99,10 +99,10 @@ async function taken(
     await response.body?.cancel();
     throw noText(name, `it is ${kind.slice(0, 100)}`);
   }
-  // Of a packed answer the length is that of the packed bytes.
-  const isPacked = response.headers.has("content-encoding");
+  // The length of a compressed answer is that of the compressed bytes.
+  const isCompressed = response.headers.has("content-encoding");
   const length = Number(response.headers.get("content-length") ?? Number.NaN);
-  const total = isPacked || !Number.isSafeInteger(length) ? undefined : length;
+  const total = isCompressed || !Number.isSafeInteger(length) ? undefined : length;
   const isPage = PAGE_TYPE.test(kind);
   const most = isPage ? MOST_PAGE_BYTES : MOST_BYTES;
   if (total !== undefined && total > most) {
@@ -120,12 +120,12 @@ async function taken(
   );
   const pieces = isPage
     ? pageText(heard, name, charset)
-    : isUtf8(charset)
+    : encodingOf(charset) === "utf-8"
       ? heard
       : recoded(heard, encodingOf(charset));
-  const { path, bytes } = await room.put(name, pieces, { most });
+  const { path, bytes } = await temporary.put(name, pieces, { most });
   const looked = await lookAt(path);
-  if ("problem" in looked || looked.kind === "binary") throw noText(name, "its bytes are no text");
+  if ("problem" in looked || looked.kind === "binary") throw noText(name, "it has binary content");
   return { name, path, bytes, kind: looked.kind };
 }
 
@@ -147,7 +147,7 @@ async function* pageText(
   yield Buffer.from(textOfHtml(new TextDecoder(encodingOf(told)).decode(page)));
 }
 
-/** Where a redirect may lead. */
+/** Decides which redirects are followed. */
 class RedirectGuard {
   readonly #given: URL;
   readonly #addresses = new AddressTable();
@@ -183,12 +183,12 @@ class RedirectGuard {
   #stray(where: string): CellarError {
     const name = shownAddress(this.#given);
     return new CellarError("INVALID_INPUT", `${name} redirects to ${where}`, {
-      remedy: "Give the address where the text itself lies, if you trust it.",
+      remedy: "If you trust it, give the final address.",
     });
   }
 }
 
-/** `fetch` takes no address with a name and password in it. */
+/** `fetch` rejects addresses with a name and password. */
 function bare(url: URL): URL {
   const copy = new URL(url);
   copy.username = "";
@@ -215,10 +215,6 @@ function headersOf(
   }
 }
 
-function isUtf8(charset: string | undefined): boolean {
-  return charset === undefined || encodingOf(charset) === "utf-8";
-}
-
 function encodingOf(charset: string | undefined): string {
   try {
     return new TextDecoder(charset ?? "utf-8").encoding;
@@ -232,7 +228,7 @@ function refused(name: string, { status }: Response): CellarError {
   const isLocked = status === 401 || status === 403;
   return new CellarError("INVALID_INPUT", `${name}: the server answered ${status}`, {
     remedy: isLocked
-      ? "Fetch it yourself and give the file, or write https://NAME:PASSWORD@… if it takes these."
+      ? "Fetch it yourself and give the file, or use https://NAME:PASSWORD@… if the server accepts that."
       : "Check the address.",
     details: { status },
   });
@@ -240,7 +236,7 @@ function refused(name: string, { status }: Response): CellarError {
 
 function noText(name: string, why: string): CellarError {
   return new CellarError("INVALID_INPUT", `${name} is not text: ${why}`, {
-    remedy: "Make text of it first, and give that file.",
+    remedy: "Convert it to text, and give that file.",
   });
 }
 

@@ -88,9 +88,9 @@ export async function estimateUsage(
 ): Promise<ModelUsage> {
   const tokenizer = await loadTokenizer();
   const inputTokens = messages
-    .map(({ content }) => tokenizer.count(content).tokens + TOKENS_PER_MESSAGE)
+    .map(({ content }) => tokenizer.count(content) + TOKENS_PER_MESSAGE)
     .reduce((sum, tokens) => sum + tokens, TOKENS_PER_CONVERSATION);
-  return { inputTokens, outputTokens: tokenizer.count(answer).tokens, isEstimate: true };
+  return { inputTokens, outputTokens: tokenizer.count(answer), isEstimate: true };
 }
 
 export function addUsage(one: ModelUsage, other: ModelUsage): ModelUsage {

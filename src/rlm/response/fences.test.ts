@@ -1,6 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { codeBlocks, fencesIn } from "./fences.js";
+import { fencesIn } from "./fences.js";
 
+const codeBlocks = (response: string) =>
+  fencesIn(response)
+    .filter(({ isCode, code }) => isCode && code.trim() !== "")
+    .map(({ code, language, line, isClosed }) => ({ code, language, line, isClosed }));
 const codes = (text: string) => codeBlocks(text).map(({ code }) => code);
 const text = (...lines: string[]) => lines.join("\n");
 

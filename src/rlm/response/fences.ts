@@ -1,25 +1,22 @@
 import { type Quote, quoteAfter } from "./python-quotes.js";
 
-/** A piece of a response between fences. */
+/** A fenced block of a response. */
 export interface Fence {
   readonly code: string;
-  /** As written behind the fence, in lower case; "" for a bare one. */
+  /** In lower case; "" if the fence names none. */
   readonly language: string;
   /** The line of the opening fence, from 1. */
   readonly line: number;
-  /** The last line that belongs to it. */
+  /** Its last line, from 1. */
   readonly end: number;
-  /** Whether a closing fence was there. */
   readonly isClosed: boolean;
   readonly isCode: boolean;
 }
 
-export type CodeBlock = Pick<Fence, "code" | "language" | "line" | "isClosed">;
-
-interface Mark {
+interface FenceMark {
   readonly sign: string;
   readonly length: number;
-  /** Columns before the fence, with the marker of a list item. */
+  /** Columns before the fence, including the marker of a list item. */
   readonly indent: number;
   readonly info: string;
   readonly language: string;
@@ -33,7 +30,7 @@ interface Content {
 interface Body {
   readonly content: readonly Content[];
   readonly isClosed: boolean;
-  /** Where reading goes on. */
+  /** The index of the line after it. */
   readonly next: number;
 }
 
@@ -47,21 +44,14 @@ const CODE_LANGUAGES: ReadonlySet<string> = new Set([
   "ipython",
 ]);
 
-/** A document may show fences of its own. */
+/** Documents may contain fences. */
 const DOCUMENT_LANGUAGES: ReadonlySet<string> = new Set(["markdown", "md"]);
 
 const FENCE = /^([ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?)(`{3,}|~{3,})(.*)$/;
 const LANGUAGE = /^\{?\.?([\w+#-]+)/;
 const TAB_STOP = 4;
 
-/** The blocks of a response that are to be run, in order. */
-export function codeBlocks(text: string): readonly CodeBlock[] {
-  return fencesIn(text)
-    .filter(({ isCode, code }) => isCode && code.trim() !== "")
-    .map(({ code, language, line, isClosed }) => ({ code, language, line, isClosed }));
-}
-
-/** Everything fenced in a response, code or not. */
+/** All fenced blocks of a response, code or not. */
 export function fencesIn(text: string): readonly Fence[] {
   const lines = linesOf(text);
   const fences: Fence[] = [];
@@ -89,23 +79,23 @@ export function linesOf(text: string): string[] {
   return text.split(/\r\n?|\n/);
 }
 
-function markOf(line = ""): Mark | undefined {
+function markOf(line = ""): FenceMark | undefined {
   const [, before = "", fence = "", info = ""] = FENCE.exec(line) ?? [];
   const sign = fence.charAt(0);
-  // A backtick further on makes it code within a sentence.
+  // With another backtick it is inline code.
   if (fence === "" || (sign === "`" && info.includes("`"))) return undefined;
   const word = info.trim().toLowerCase();
   const language = LANGUAGE.exec(word)?.[1] ?? word;
   return { sign, length: fence.length, indent: columnsOf(before), info, language };
 }
 
-function bodyOf(lines: readonly string[], start: number, opening: Mark): Body {
+function bodyOf(lines: readonly string[], start: number, opening: FenceMark): Body {
   if (CODE_LANGUAGES.has(opening.language)) return pythonBody(lines, start, opening);
   return otherBody(lines, start, opening, DOCUMENT_LANGUAGES.has(opening.language));
 }
 
-/** A fence within a Python string is text; anywhere else in Python it can only end the block. */
-function pythonBody(lines: readonly string[], start: number, opening: Mark): Body {
+/** A fence inside a Python string is text; anywhere else it ends the block. */
+function pythonBody(lines: readonly string[], start: number, opening: FenceMark): Body {
   const content: Content[] = [];
   let quote: Quote = "";
   for (let at = start; at < lines.length; at += 1) {
@@ -125,7 +115,7 @@ function pythonBody(lines: readonly string[], start: number, opening: Mark): Bod
 function otherBody(
   lines: readonly string[],
   start: number,
-  opening: Mark,
+  opening: FenceMark,
   isDocument: boolean,
 ): Body {
   const content: Content[] = [];
@@ -143,16 +133,16 @@ function otherBody(
   return { content, isClosed: false, next: lines.length };
 }
 
-function canClose(mark: Mark, opening: Mark): boolean {
+function canClose(mark: FenceMark, opening: FenceMark): boolean {
   return mark.sign === opening.sign && mark.length >= opening.length;
 }
 
-/** Whether a block begins here although the one before was never closed. */
-function isOpening({ info, language }: Mark): boolean {
+/** Whether this fence opens a block although the one before was not closed. */
+function isOpening({ info, language }: FenceMark): boolean {
   return language !== "" && (CODE_LANGUAGES.has(language) || /^[\w+#-]+$/.test(info));
 }
 
-/** Without the indentation that the fence itself has, as far as all lines of code have it. */
+/** Removes the indentation of the fence, as far as all lines of code share it. */
 function unindented(content: readonly Content[], indent: number): string {
   let columns = indent;
   for (const { text, isInString } of content) {

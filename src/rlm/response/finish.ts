@@ -1,31 +1,25 @@
 import { type Fence, fencesIn } from "./fences.js";
 import { quoteAt } from "./python-quotes.js";
 
-/** How a response ends the task by its words alone. */
+/** A final answer in a response without code. */
 export type ProseFinish =
   | { readonly via: "FINAL"; readonly text: string }
-  /** The name is one that Python takes; whether there is such a variable is not known. */
+  /** A valid Python name; the variable may not exist. */
   | { readonly via: "FINAL_VAR"; readonly name: string };
-
-interface Line {
-  readonly text: string;
-  /** Where it begins in the response. */
-  readonly start: number;
-}
 
 interface Argument {
   readonly text: string;
   readonly isQuoted: boolean;
 }
 
-/** Each call that is begun and never ended is read to the end of the response. */
+/** A call without an end is read to the end of the response, so tries are limited. */
 const MOST_TRIES = 32;
 
 const CALL = /^ {0,3}(FINAL|FINAL_VAR)\(/;
 const NAME = /^[\p{ID_Start}_]\p{ID_Continue}*$/u;
 const ESCAPES: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r", "\n": "" };
 
-/** The first FINAL that begins a line outside of fences. It counts only where no code was run. */
+/** The first FINAL at the beginning of a line outside of fences. */
 export function finishIn(
   text: string,
   fences: readonly Fence[] = fencesIn(text),
@@ -43,7 +37,10 @@ export function finishIn(
   return undefined;
 }
 
-function* proseLines(text: string, fences: readonly Fence[]): Generator<Line> {
+function* proseLines(
+  text: string,
+  fences: readonly Fence[],
+): Generator<{ text: string; start: number }> {
   let number = 0;
   let next = 0;
   for (const { 0: match, index } of text.matchAll(/[^\r\n]*(?:\r\n?|\n|$)/g)) {
@@ -67,7 +64,7 @@ function finishOf(via: ProseFinish["via"], { text, isQuoted }: Argument): ProseF
   }
 }
 
-/** What stands between the parentheses; `rest` begins behind the first. */
+/** The text between the parentheses; `rest` begins after the first. */
 function argumentOf(rest: string): Argument | undefined {
   const literal = literalOf(rest);
   if (literal !== undefined) return { text: literal, isQuoted: true };
@@ -76,7 +73,7 @@ function argumentOf(rest: string): Argument | undefined {
   return { text: rest.slice(0, end).replace(/\r\n?/g, "\n").trim(), isQuoted: false };
 }
 
-/** The text of an argument that is one Python string and nothing else. */
+/** The content of an argument that is a single Python string. */
 function literalOf(rest: string): string | undefined {
   const start = rest.search(/\S/);
   const quote = start < 0 ? "" : quoteAt(rest, start);
@@ -96,14 +93,14 @@ function literalOf(rest: string): string | undefined {
   return undefined;
 }
 
-/** Answers are full of backslashes that were never meant for Python. */
+/** Other backslashes stay: answers contain many that are not Python escapes. */
 function unknownEscape(char: string): string {
   return char === "\\" || char === '"' || char === "'" ? char : `\\${char}`;
 }
 
-/** Where the parenthesis is closed. Those in quotes do not count when `skipsQuotes`. */
+/** The position of the closing parenthesis. With `skipsQuotes`, those in quotes do not count. */
 function balancedEnd(rest: string, skipsQuotes: boolean): number | undefined {
-  /** Up to where nothing ends what these quotes begin: no need to look again. */
+  /** Quotes that have no partner before this position. */
   const unpaired = new Map<string, number>();
   let depth = 1;
   for (let at = 0; at < rest.length; at += 1) {
@@ -120,14 +117,14 @@ function balancedEnd(rest: string, skipsQuotes: boolean): number | undefined {
   return undefined;
 }
 
-/** Whether something quoted may begin here; an apostrophe within a word begins nothing. */
+/** Whether this is an opening quote, not an apostrophe within a word. */
 function isQuote(rest: string, at: number): boolean {
   const char = rest.charAt(at);
   if (char === "'") return !/\w/.test(rest.charAt(at - 1));
   return char === '"' || char === "`";
 }
 
-/** The end of what is quoted from here on, else that of the line. */
+/** The closing quote, or the end of the line. */
 function quotedEnd(rest: string, at: number): { end: number; isPair: boolean } {
   const quote = rest.charAt(at);
   let end = at + 1;
@@ -140,7 +137,7 @@ function quotedEnd(rest: string, at: number): { end: number; isPair: boolean } {
   return { end, isPair: false };
 }
 
-/** Unbalanced, as in "(0, 1]": the first line that ends with a parenthesis ends it. */
+/** For unbalanced text such as "(0, 1]": the first parenthesis at the end of a line. */
 function lineEnd(rest: string): number | undefined {
   const end = rest.search(/\)[ \t]*(?:\r|\n|$)/);
   return end < 0 ? undefined : end;

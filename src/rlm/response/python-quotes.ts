@@ -1,7 +1,7 @@
-/** The quotes of the string that a line of Python begins or ends in; "" outside of strings. */
+/** The quotes of an open Python string; "" outside of strings. */
 export type Quote = "" | "'" | '"' | "'''" | '"""';
 
-/** The string that is still open behind a line. */
+/** The string that is still open after a line. */
 export function quoteAfter(line: string, open: Quote): Quote {
   let quote = open;
   let at = 0;
@@ -18,11 +18,11 @@ export function quoteAfter(line: string, open: Quote): Quote {
       at += Math.max(quote.length, 1);
     }
   }
-  // One quote holds to the end of its line, unless a backslash goes on with it.
+  // A string with single quotes ends with its line, unless a backslash continues it.
   return quote.length === 1 && at === line.length ? "" : quote;
 }
 
-/** The quotes that a string at this place begins with. */
+/** The quotes at this position. */
 export function quoteAt(text: string, at: number): Quote {
   if (text.startsWith('"""', at)) return '"""';
   if (text.startsWith("'''", at)) return "'''";

@@ -4,7 +4,7 @@ import { readResponse } from "./response.js";
 describe("a response", () => {
   it("with code does not finish, for nobody has seen what the code gives", () => {
     const response = "```repl\nprint(len(context))\n```\nREPL output: 12\nFINAL(12)";
-    expect(readResponse(response)).toEqual({
+    expect(readResponse(response)).toMatchObject({
       kind: "code",
       blocks: [{ code: "print(len(context))", language: "repl", line: 1, isClosed: true }],
       early: { via: "FINAL", text: "12" },
@@ -45,7 +45,7 @@ describe("a response", () => {
 describe("thoughts before a response", () => {
   it("ask for nothing", () => {
     const response = "<think>\n```repl\nwrong()\n```\nFINAL(1)\n</think>\n```repl\nright()\n```";
-    expect(readResponse(response)).toEqual({
+    expect(readResponse(response)).toMatchObject({
       kind: "code",
       blocks: [{ code: "right()", language: "repl", line: 7, isClosed: true }],
       early: undefined,

@@ -2,7 +2,7 @@ import type { TraceEvent, TraceEventType } from "../events.js";
 import type { Spending, TraceNode } from "../tree.js";
 import { escapeHtml, gistOf, spellCount, spellDollars, spellNumber, spellTime } from "./text.js";
 
-/** What begins has an end; where that is missing, the trace was cut off or goes on. */
+/** If an end event is missing, the trace was cut off or the run continues. */
 const ENDINGS: Partial<Record<TraceEventType, readonly TraceEventType[]>> = {
   "run.started": ["run.ended"],
   "model.request": ["model.reply", "model.failed"],
@@ -10,20 +10,20 @@ const ENDINGS: Partial<Record<TraceEventType, readonly TraceEventType[]>> = {
   "sub.started": ["sub.ended"],
 };
 
-/** How time is laid out, and how much of a text is shown. */
 export interface Scale {
   readonly from: number;
   readonly to: number;
+  /** Characters shown of a text. */
   readonly longest: number;
 }
 
-/** A node without its parts, and without the end of its element. */
+/** A node without its children and its closing tag. */
 export function openNode(node: TraceNode, isOpen: boolean, scale: Scale): string {
   const [first] = node.events;
   if (first === undefined) return "<details class='node'><summary></summary>";
   const { kind, name, gist } = headingOf(first, node.events);
   const summary = [
-    `<span class="what"><b>${escapeHtml(name)}</b>${stateOf(node)}${escapeHtml(gist)}</span>`,
+    `<span class="what"><b>${escapeHtml(name)}</b>${badgesOf(node)}${escapeHtml(gist)}</span>`,
     `<span>${spellTokens(node.spent)}</span>`,
     `<span>${spellCost(node.spent)}</span>`,
     `<span>${spellTime(node.to - node.from)}</span>`,
@@ -35,55 +35,48 @@ export function openNode(node: TraceNode, isOpen: boolean, scale: Scale): string
   return `<details class="node ${kind}"${open}><summary>${summary.join("")}</summary>${own}`;
 }
 
-interface Heading {
-  readonly kind: string;
-  readonly name: string;
-  readonly gist: string;
+/** An end event comes first if the events before it were dropped. */
+function headingOf(first: TraceEvent, events: readonly TraceEvent[]) {
+  const [kind = ""] = first.type.split(".");
+  const reply = events.find((event) => event.type === "model.reply");
+  return { kind, name: nameOf(first, kind), gist: gistOf(reply?.text ?? textOf(first)) };
 }
 
-function headingOf(event: TraceEvent, events: readonly TraceEvent[]): Heading {
+function nameOf(event: TraceEvent, kind: string): string {
   switch (event.type) {
     case "run.started":
-      return { kind: "run", name: `run of ${event.model}`, gist: gistOf(event.query) };
-    case "turn.started": {
-      const of = event.turns === undefined ? "" : ` of ${event.turns}`;
-      return { kind: "turn", name: `turn ${event.turn}${of}`, gist: "" };
-    }
-    case "model.request": {
-      const reply = events.find(({ type }) => type === "model.reply");
-      const gist = reply?.type === "model.reply" ? reply.text : (event.prompt ?? "");
-      return { kind: "model", name: event.model, gist: gistOf(gist) };
-    }
-    case "model.reply":
-      return { kind: "model", name: "model", gist: gistOf(event.text) };
-    case "model.failed":
-      return { kind: "model", name: "model", gist: gistOf(event.error.message) };
-    case "code.started":
-      return { kind: "cell", name: "code", gist: gistOf(event.code) };
-    case "code.output":
-      return { kind: "cell", name: "code", gist: gistOf(event.observation) };
+      return `run of ${event.model}`;
+    case "turn.started":
+      return `turn ${event.turn}${event.turns === undefined ? "" : ` of ${event.turns}`}`;
+    case "model.request":
+      return event.model;
     case "sub.started":
-      return { kind: "sub", name: `${event.kind}_query`, gist: gistOf(event.prompt) };
     case "sub.ended":
-      return { kind: "sub", name: `${event.kind}_query`, gist: gistOf(event.text ?? "") };
-    case "budget":
-    case "compaction":
-      return { kind: "part", name: event.type, gist: "" };
-    case "run.ended":
-      return { kind: "run", name: "run", gist: gistOf(event.answer ?? "") };
+      return `${event.kind}_query`;
+    default:
+      return kind;
   }
 }
 
-/** What went wrong, or never ended. */
-function stateOf({ events }: TraceNode): string {
+function textOf(event: TraceEvent): string {
+  if ("query" in event) return event.query;
+  if ("prompt" in event) return event.prompt ?? "";
+  if ("code" in event) return event.code;
+  if ("observation" in event) return event.observation;
+  if ("answer" in event) return event.answer ?? "";
+  if ("text" in event) return event.text ?? "";
+  return event.type === "model.failed" ? event.error.message : "";
+}
+
+function badgesOf({ events }: TraceNode): string {
   const types = new Set(events.map(({ type }) => type));
   const isUnfinished = events.some(({ type }) => {
     const endings = ENDINGS[type];
     return endings !== undefined && !endings.some((ending) => types.has(ending));
   });
   const faults = events.map(faultOf).filter((fault) => fault !== undefined);
-  const words = [...faults, ...(isUnfinished ? ["not ended"] : [])];
-  return words.map((word) => `<i class="badge bad">${escapeHtml(word)}</i>`).join("");
+  const badges = [...faults, ...(isUnfinished ? ["not ended"] : [])];
+  return badges.map((word) => `<i class="badge bad">${escapeHtml(word)}</i>`).join("");
 }
 
 function faultOf(event: TraceEvent): string | undefined {
@@ -101,24 +94,24 @@ function blocksOf(event: TraceEvent, longest: number): string {
     case "turn.started":
       return "";
     case "model.request": {
-      const most =
+      const limit =
         event.maxTokens === undefined ? "" : `, at most ${event.maxTokens} for the reply`;
-      const asked = `about ${spellNumber(event.promptTokens, "token")} asked${most}`;
-      return `${text("prompt", event.prompt)}<p>${escapeHtml(asked)}</p>`;
+      const tokens = spellNumber(event.promptTokens, "token");
+      return `${text("prompt", event.prompt)}<p>about ${tokens} in the prompt${limit}</p>`;
     }
     case "model.reply":
       return text(
-        event.finish === "stop" ? "reply" : `reply, ended by ${event.finish}`,
+        `reply${event.finish === "stop" ? "" : `, ended by ${event.finish}`}`,
         event.text,
       );
-    case "model.failed":
-      return text(event.error.code, event.error.message, true);
     case "code.started":
       return text("code", event.code);
     case "code.output":
       return text(`output: ${event.status}`, event.observation, event.status !== "ok");
     case "sub.started":
       return text("prompt", event.prompt);
+    case "model.failed":
+      return text(event.error.code, event.error.message, true);
     case "sub.ended":
       return event.error === undefined
         ? text("answer", event.text)
@@ -145,7 +138,7 @@ function blockOf(
   const left = content.length - longest;
   const shown = left > 0 ? content.slice(0, longest) : content;
   const note = left > 0 ? `<p>${spellNumber(left, "more character")} in the trace</p>` : "";
-  // The line feed after the tag is not shown; one that begins the text would not be either.
+  // Browsers drop the first line feed in <pre>, so one is added that they may drop.
   return `<h2>${escapeHtml(title)}</h2><pre${isBad ? ' class="bad"' : ""}>\n${escapeHtml(shown)}</pre>${note}`;
 }
 
@@ -180,7 +173,7 @@ export function spellTokens({ calls, inputTokens, outputTokens, estimated }: Spe
   return `${estimated > 0 ? "~" : ""}${spellCount(inputTokens)} → ${spellCount(outputTokens)}`;
 }
 
-/** A sum with unknown parts is at least that much. */
+/** A lower bound if some prices are unknown. */
 export function spellCost({ calls, cost, unpriced }: Spending): string {
   if (calls === 0) return "";
   if (unpriced === calls) return "–";

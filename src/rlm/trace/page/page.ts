@@ -7,15 +7,15 @@ import { type Spending, spendingByDepth, type TraceNode, traceTree } from "../tr
 import { openNode, type Scale, spellCost, spellTokens } from "./node.js";
 import { escapeHtml, gistOf, spellNumber, spellTime } from "./text.js";
 
-/** Browsers put what is nested deeper beside its parent anyway. */
+/** Browsers flatten deeper nesting anyway. */
 const DEEPEST_NESTING = 100;
-/** Runs, their turns and what is in these are to be seen at once. */
+/** Runs and turns start opened. */
 const OPEN_LEVELS = 2;
 const TEXT_OF_A_PAGE = 40_000_000;
 const LONGEST_BLOCK = 200_000;
 const SHORTEST_BLOCK = 2_000;
 
-/** One page that needs nothing but itself: the tree of calls, when they ran, and what they cost. */
+/** A self-contained page: the tree of calls, when they ran, and what they cost. */
 export function renderTracePage(events: readonly TraceEvent[]): string {
   for (const event of requireList("events", events)) requireOptions("an event", event);
   const runs = runsIn(events);
@@ -74,7 +74,7 @@ function renderRun(events: readonly TraceEvent[], longest: number): string {
   ];
   return [
     "<section>",
-    `<h1>${escapeHtml(gistOf(questionIn(events) ?? "A run whose beginning is not here", 300))}</h1>`,
+    `<h1>${escapeHtml(gistOf(questionIn(events) ?? "A run without its beginning", 300))}</h1>`,
     `<p class="facts">${facts.map((fact) => `<span>${fact}</span>`).join("")}</p>`,
     renderDepths(events),
     renderNodes(roots, { from, to, longest }),
@@ -120,7 +120,7 @@ function renderDepths(events: readonly TraceEvent[]): string {
   return `<table><tr>${heads.join("")}</tr>${rows.join("")}</table>`;
 }
 
-/** Without recursion: a trace may be nested deeper than calls can be. */
+/** Without recursion: a trace may be nested deeper than the stack. */
 function renderNodes(roots: readonly TraceNode[], scale: Scale): string {
   const html: string[] = [];
   const left: (string | { readonly node: TraceNode; readonly level: number })[] = [];

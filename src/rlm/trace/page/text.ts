@@ -6,12 +6,12 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-/** Where pictures of the control characters begin. */
+/** Symbols for control characters begin here. */
 const PICTURES = 0x2400;
 const DELETE = 0x7f;
 const PICTURE_OF_DELETE = "\u2421";
 
-/** Text as a page may show it: nothing in it is markup, and nothing in it is invisible. */
+/** Escapes markup, and makes control characters visible. */
 export function escapeHtml(text: string): string {
   return text
     .toWellFormed()
@@ -27,12 +27,12 @@ function pictureOf(character: string): string {
   return code < 0x20 ? String.fromCharCode(PICTURES + code) : codeOf(character);
 }
 
-/** Marks of direction can make a text read as another one. */
+/** Direction marks can disguise a text. */
 function codeOf(character: string): string {
   return `[U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}]`;
 }
 
-/** The first line of a text that has something in it, short. */
+/** The first line that is not blank, shortened. */
 export function gistOf(text: string, most = 140): string {
   const line = /\S.*/.exec(text.slice(0, 4 * most))?.[0] ?? "";
   return line.length > most ? `${line.slice(0, most)}…` : line;
