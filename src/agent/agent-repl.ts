@@ -34,7 +34,6 @@ import { describeState } from "./state.js";
 export interface AgentReplOptions extends AgentOptions {
   /** What the agent explores: a text, a value, or `{ file }`. */
   readonly context?: unknown;
-  /** Settings of the sandbox. */
   readonly config?: REPLConfig | undefined;
 }
 
@@ -52,10 +51,8 @@ export interface AgentTurn {
   /** For the model. */
   readonly observation: string;
   readonly execution: CodeExecution;
-  /** The answer with which the task ends. */
   readonly final: FinalAnswer | undefined;
   readonly spilled: Spilled | undefined;
-  /** Secrets that were redacted, by category. */
   readonly redacted: SecretCounts;
   readonly calls: readonly AgentCall[];
   readonly findings: readonly Finding[];
@@ -149,7 +146,6 @@ export class AgentRepl implements AsyncDisposable {
     });
   }
 
-  /** The value of a variable, or undefined. */
   variable(name: string): Promise<unknown> {
     return this.#task(() => this.#session.sandbox.getVariable(name));
   }
@@ -167,7 +163,6 @@ export class AgentRepl implements AsyncDisposable {
     return this.#session.sandbox.listFiles(options);
   }
 
-  /** Runs a cell. */
   turn(code: string, options: TurnOptions = {}): Promise<AgentTurn> {
     const { text = "", ...limits } = options ?? {};
     return this.#task(async () => {

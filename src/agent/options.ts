@@ -18,9 +18,7 @@ const LONGEST_OUTPUT = 10_000_000;
 
 const optionsSchema = z.strictObject({
   ...agentSettingsSchema.shape,
-  /** Longer outputs go to a file. */
   outputCap: z.int().min(200).max(1_000_000).default(8192),
-  /** Characters shown of such an output. */
   maxOutputPreview: z.int().min(960).max(100_000).default(1500),
   spillDir: z.string().min(1).optional(),
   session: z.string().min(1).max(100).optional(),
@@ -86,7 +84,6 @@ export function planAgent(
   };
 }
 
-/** A config with another default for the policy. */
 export function withPolicy(policy: "off" | "ast" | "restricted", config: REPLConfig): REPLConfig {
   requireOptions("config", config);
   return { ...unlessSet({ policy }), ...given(config) };

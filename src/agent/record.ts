@@ -24,7 +24,6 @@ const recordSchema = z.strictObject({
   research: z.json(),
   exploration: z.json(),
   spill: z.json(),
-  /** Set if the variables are large. */
   warning: z.string().optional(),
 });
 

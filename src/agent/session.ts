@@ -70,7 +70,6 @@ export class AgentSession implements AsyncDisposable {
     }
   }
 
-  /** For a file that was deleted on the host. */
   async withdraw(name: string): Promise<void> {
     if (this.#dir !== undefined) await rm(this.#pathOf(this.#dir, name), { force: true });
   }

@@ -46,7 +46,6 @@ function described(context: Variable): string {
   return size === undefined ? type : `${type}, ${size.toLocaleString("en-US")} long`;
 }
 
-/** Without the module. */
 function shortType({ type }: Variable): string {
   return type.split(".").at(-1) ?? type;
 }

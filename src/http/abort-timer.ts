@@ -1,6 +1,6 @@
 import { onAbort } from "../concurrency/abort.js";
 
-/** A signal that comes with another one, or when nothing was heard for so long. */
+/** Aborts with another signal, or after a time that `refresh` restarts. */
 export class AbortTimer implements Disposable {
   readonly #controller = new AbortController();
   readonly #outer: Disposable;
@@ -12,7 +12,7 @@ export class AbortTimer implements Disposable {
     if (limitMs === undefined) return;
     this.#timer = setTimeout(() => {
       this.#isTimeUp = !this.signal.aborted;
-      this.#controller.abort(new Error("the time is up"));
+      this.#controller.abort(new Error("timed out"));
     }, limitMs);
   }
 
@@ -20,12 +20,10 @@ export class AbortTimer implements Disposable {
     return this.#controller.signal;
   }
 
-  /** The time ended it, and nothing else. */
   get isTimeUp(): boolean {
     return this.#isTimeUp;
   }
 
-  /** The time begins anew. */
   readonly refresh = (): void => {
     this.#timer?.refresh();
   };

@@ -101,7 +101,6 @@ export class Endpoint {
     return hideSecrets(text, this.secrets(), 1);
   }
 
-  /** What the caller gets for a fault. */
   failure(fault: HttpFault, { attempts = 1, remedy, details }: FailureOptions = {}): CellarError {
     const often = attempts > 1 ? ` (${attempts} attempts)` : "";
     return new CellarError("REMOTE_ERROR", `${this.origin}: ${this.hide(fault.message)}${often}`, {

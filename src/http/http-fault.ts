@@ -4,12 +4,10 @@ const MAX_QUOTED = 300;
 const MAX_REASON = 100;
 
 export interface HttpFaultOptions {
-  /** It may go well another time. */
   readonly isTransient?: boolean | undefined;
   readonly status?: number | undefined;
   /** What the endpoint calls it: "insufficient_quota". */
   readonly reason?: string | undefined;
-  /** How long the endpoint asks to wait. */
   readonly pauseMs?: number | undefined;
 }
 
@@ -40,11 +38,10 @@ const complaintSchema = z.union([
 ]);
 const refusedSchema = z.object({ error: complaintSchema });
 
-/** No waiting brings more of these. */
+/** Retrying does not help against these. */
 const PERMANENT = new Set(["insufficient_quota", "billing_error"]);
 const TRANSIENT = /overloaded|rate_limit|server_error|api_error|timeout|unavailable/;
 
-/** What the body of an HTTP error says. */
 export function httpError(
   status: number,
   body: string,
@@ -61,7 +58,7 @@ export function httpError(
   });
 }
 
-/** An error that comes within an answer that began well. */
+/** An error inside an answer with status 200. */
 export function errorIn(answer: unknown): HttpFault | undefined {
   const told = complaintOf(answer);
   if (told === undefined) return undefined;
@@ -77,7 +74,7 @@ export function errorIn(answer: unknown): HttpFault | undefined {
 }
 
 function complaintOf(answer: unknown): z.infer<typeof complaintSchema> | undefined {
-  // Asked of every piece of a stream, and most have none.
+  // A quick check first: this runs for every piece of a stream.
   if (typeof answer !== "object" || answer === null || !("error" in answer)) return undefined;
   return refusedSchema.safeParse(answer).data?.error;
 }

@@ -52,7 +52,6 @@ export interface Ended {
   readonly status: "answered" | "out-of-turns" | "out-of-budget";
   readonly answer: Answer | undefined;
   readonly turns: number;
-  /** Which budget it was. */
   readonly error?: BudgetExceeded | undefined;
 }
 

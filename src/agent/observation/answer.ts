@@ -10,7 +10,6 @@ export interface FinalAnswer {
   readonly loss: string | null;
 }
 
-/** The answer that a cell gave. */
 export function answerOf(report: AgentReport | undefined): FinalAnswer | undefined {
   const final = report?.final ?? null;
   if (final === null) return undefined;

@@ -41,7 +41,6 @@ export interface SpillOptions extends RollingSummaryOptions {
 }
 
 export interface Observation {
-  /** For the model. */
   readonly text: string;
   /** Set when the output was too long to show. */
   readonly spilled: Spilled | undefined;

@@ -2,7 +2,6 @@ import { stripVTControlCharacters } from "node:util";
 import { unlessAborted } from "../../concurrency/abort.js";
 import { loadTokenizer, wholeCharacters } from "./tokens.js";
 
-/** What a worker sees of the new output. */
 export const WORKER_TAIL = 4000;
 const WORKER_LINES = 10;
 const WORKER_TOKENS = 512;
@@ -30,13 +29,11 @@ export interface Summary {
 
 export interface RollingSummaryOptions {
   readonly worker?: SummaryWorker | undefined;
-  /** Milliseconds. */
   readonly workerTimeout?: number | undefined;
 }
 
 /** One summary that each new output updates. */
 export class RollingSummary {
-  /** The worker's last answer. */
   latest: string | undefined;
   readonly #worker: SummaryWorker | undefined;
   readonly #timeout: number;
@@ -151,7 +148,6 @@ function fitted(lines: readonly string[], room: number): string {
     .slice(0, Math.max(0, room));
 }
 
-/** The beginning and the end of a line that is too long. */
 function clipped(line: string, width: number): string {
   if (line.length <= width) return line;
   const tail = Math.floor(Math.max(0, width - 1) / 4);

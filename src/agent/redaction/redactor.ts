@@ -14,7 +14,6 @@ export interface Redaction {
 }
 
 export interface RedactionOptions {
-  /** Categories that are not redacted. */
   readonly except?: readonly string[] | undefined;
 }
 

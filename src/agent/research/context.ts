@@ -40,7 +40,6 @@ export interface ResearchOptions {
   readonly semanticThreshold?: number | undefined;
   /** Default: `LexicalEmbedder`. */
   readonly embedder?: Embedder | undefined;
-  /** How many calls are kept. */
   readonly maxNodes?: number | undefined;
   /** Turns after which an unused result is stale. */
   readonly staleAfterTurns?: number | undefined;
@@ -213,7 +212,6 @@ export class ResearchContext {
     return { added, notice };
   }
 
-  /** The last number of each prefix. */
   get numbers(): ReadonlyMap<string, number> {
     return this.#counters;
   }

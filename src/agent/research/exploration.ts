@@ -28,7 +28,6 @@ type ExplorationRecord = z.infer<typeof recordSchema>;
 
 export type Strategy = "none" | "delegated" | "search" | "scan" | "mixed";
 
-/** A log with its statistics. */
 export interface ExplorationExport {
   readonly version: typeof VERSION;
   readonly encoding: Tokenizer["encoding"];
@@ -38,7 +37,6 @@ export interface ExplorationExport {
   readonly calls: readonly (LoggedCall & { readonly tokens: number })[];
   readonly omitted: number;
   readonly explorationTokens: number;
-  /** Null without an answer. */
   readonly answerTokens: number | null;
   /** `answerTokens / explorationTokens`; null without an answer or without exploration. */
   readonly tokenEfficiency: number | null;
@@ -52,7 +50,6 @@ export class ExplorationLog {
   #calls: LoggedCall[] = [];
   readonly #counts = new Map<string, number>();
   #omitted = 0;
-  /** The text of the final answer. */
   answer: string | undefined;
 
   /** `omitted` calls of the turn were counted, but not reported one by one. */

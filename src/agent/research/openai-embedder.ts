@@ -27,9 +27,7 @@ export interface OpenAIEmbedderOptions extends EndpointOptions {
   readonly dimensions?: number | undefined;
   readonly threshold?: number | undefined;
   readonly batchSize?: number | undefined;
-  /** Milliseconds for one request. */
   readonly timeout?: number | undefined;
-  /** How many more attempts follow a transient failure. */
   readonly retries?: number | undefined;
   /** Milliseconds before the second attempt; doubles with each. */
   readonly retryDelay?: number | undefined;

@@ -21,7 +21,6 @@ const entrySchema = z.strictObject({
   refs: links,
   /** Null before the search. */
   semanticRefs: links.nullable(),
-  /** Equal for equal calls. */
   key: z.string().max(64).nullable(),
   isUsed: z.boolean(),
   supersededBy: id.nullable(),

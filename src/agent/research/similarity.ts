@@ -5,7 +5,6 @@ import type { ResearchEntry } from "./record.js";
 const MAX_REFS = 3;
 
 export interface Related {
-  /** How many references were found. */
   readonly added: number;
   /** Set once, when the embedder failed; semantic references stop then. */
   readonly notice?: string;

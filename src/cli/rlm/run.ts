@@ -22,7 +22,6 @@ export interface RunOptions extends SandboxOptions, ModelOptions, BudgetOptions 
   readonly json?: true;
 }
 
-/** Returns the exit code. */
 export async function answerQuestion(question: string, options: RunOptions): Promise<number> {
   if (question.trim() === "") throw invalidInput("the question is empty", "Ask something.");
   const models = modelsOrReplay(options);

@@ -23,7 +23,6 @@ export const budgetSchema = z.strictObject({
 
 export type Budget = z.output<typeof budgetSchema>;
 export type BudgetName = keyof Budget;
-/** What is left of the budgets that were set. */
 export type Remaining = { readonly [Name in BudgetName]?: number };
 
 export const BUDGET_NAMES: readonly BudgetName[] = Object.freeze([
@@ -93,7 +92,6 @@ export function readBudget(value: unknown): Budget {
   });
 }
 
-/** A budget of dollars needs the price of every model. */
 export function requirePrice(budget: Budget, { name, price }: Pick<Model, "name" | "price">): void {
   if (budget.dollars === undefined || price !== undefined) return;
   throw new CellarError(

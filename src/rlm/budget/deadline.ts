@@ -24,7 +24,6 @@ export class Deadline implements Disposable {
     setMaxListeners(0, this.signal);
   }
 
-  /** Set once the time is over. */
   get exceeded(): BudgetExceeded | undefined {
     const { reason } = this.#own.signal;
     return reason instanceof BudgetExceeded ? reason : undefined;
@@ -40,7 +39,6 @@ export class Stopwatch {
   #spent = 0;
   #since: number | undefined;
 
-  /** Milliseconds. */
   readonly now = (): number =>
     this.#since === undefined ? this.#spent : this.#spent + performance.now() - this.#since;
 

@@ -43,7 +43,6 @@ export interface FollowUp {
 export interface Reservation extends Disposable {
   /** What to ask the model for; undefined when no budget limits it. */
   readonly maxTokens: number | undefined;
-  /** The request was answered. */
   settle(usage: Pick<ModelUsage, "inputTokens" | "outputTokens">): void;
   /** Nothing was used. Without effect on what is settled. */
   release(): void;
@@ -66,7 +65,6 @@ export class Ledger {
   #used: TotalsByDepth = new Map();
   readonly #reservations = new Reservations();
 
-  /** The clock is in milliseconds. */
   constructor(budget: Budget, now: () => number = () => performance.now()) {
     this.budget = budget;
     this.#now = now;
@@ -294,7 +292,6 @@ export class Ledger {
   }
 }
 
-/** What is set aside for a later request. */
 interface SetAside {
   readonly calls: number;
   readonly tokens: number;
@@ -325,7 +322,6 @@ function checkPlan({ promptTokens, maxTokens, mostTokens, among }: CallPlan): vo
 
 type ReservedAmount = Pick<SetAside, "tokens" | "nanos">;
 
-/** What all requests under way have reserved. */
 class Reservations {
   readonly #reservations = new Set<ReservedAmount>();
   readonly #waiting = new Set<() => void>();
@@ -342,7 +338,6 @@ class Reservations {
     this.nanos += hold.nanos;
   }
 
-  /** Whether it was still held. */
   remove(hold: ReservedAmount): boolean {
     if (!this.#reservations.delete(hold)) return false;
     this.tokens -= hold.tokens;

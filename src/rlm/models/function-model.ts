@@ -16,7 +16,7 @@ export interface FunctionModelOptions {
   readonly price?: Price | undefined;
 }
 
-/** A function as a model. Where it gives a text alone, its tokens are estimated. */
+/** If the function returns only a text, its tokens are estimated. */
 export function functionModel(answer: ModelFunction, options: FunctionModelOptions = {}): Model {
   requireFunction("the model", answer);
   requireOptions("the options of a model", options);
@@ -61,12 +61,12 @@ async function replyOf(
   if (typeof text === "string" && given.usage !== undefined) {
     return { ...given, finish: given.finish ?? "stop", model: given.model ?? name };
   }
-  throw new CellarError("INVALID_INPUT", `the function of the model ${name} gave no answer`, {
-    remedy: "Give a text, or a reply with text and usage.",
+  throw new CellarError("INVALID_INPUT", `the function of the model ${name} returned no answer`, {
+    remedy: "Return a text, or a reply with text and usage.",
   });
 }
 
-/** A function need not look at the signal to be left alone. */
+/** Stops waiting even if the function ignores the signal. */
 async function untilAborted<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
   const givenUp = () =>
     new CellarError("ABORTED", "the request to the model was cancelled", { cause: signal.reason });

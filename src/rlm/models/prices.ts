@@ -2,7 +2,6 @@ import { checkNames, requireOptions } from "../../config/kinds.js";
 import { CellarError } from "../../errors.js";
 import type { ModelUsage, Price } from "../model.js";
 
-/** Dollars. */
 export function costOf(
   usage: Pick<ModelUsage, "inputTokens" | "outputTokens">,
   price: Price,
@@ -11,7 +10,6 @@ export function costOf(
   return (input + usage.outputTokens * price.outputPerMillion) / 1_000_000;
 }
 
-/** A price that would make a budget say nonsense is refused. */
 export function checkedPrice(price: Price | undefined): Price | undefined {
   if (price === undefined) return undefined;
   const known = { inputPerMillion: true, outputPerMillion: true } as const;

@@ -7,18 +7,17 @@ import { estimateUsage } from "./reply-builder.js";
 
 const MAX_QUOTED = 80;
 
-type Matter = Pick<ModelRequest, "messages" | "maxTokens" | "temperature" | "stop">;
+type PlainRequest = Pick<ModelRequest, "messages" | "maxTokens" | "temperature" | "stop">;
 
 export interface ScriptedAnswer {
   /** An error is thrown instead. */
-  readonly text: string | Error | ((request: Matter) => string);
-  /** For which requests it is; for any where it is not said. */
-  readonly when?: ((request: Matter) => boolean) | undefined;
-  /** It is given as often as it fits, not once. */
+  readonly text: string | Error | ((request: PlainRequest) => string);
+  /** Default: fits any request. */
+  readonly when?: ((request: PlainRequest) => boolean) | undefined;
+  /** Used as often as it fits, not only once. */
   readonly repeat?: boolean | undefined;
   readonly usage?: Partial<ModelUsage> | undefined;
   readonly finish?: ModelReply["finish"] | undefined;
-  /** Milliseconds until the answer. */
   readonly delay?: number | undefined;
 }
 
@@ -32,13 +31,13 @@ const ANSWER_OPTIONS: OptionNames<ScriptedAnswer> = {
 };
 
 export interface ScriptedModel extends Model {
-  /** What was asked so far, the oldest first. */
-  readonly requests: readonly Matter[];
-  /** How many answers were not given yet, without those that repeat. */
+  /** All requests so far, the oldest first. */
+  readonly requests: readonly PlainRequest[];
+  /** How many answers are unused, without those that repeat. */
   readonly left: number;
 }
 
-/** Gives the first answer that fits a request and was not given yet. */
+/** Answers with the first unused answer that fits the request. */
 export function scripted(
   answers: readonly (string | ScriptedAnswer)[],
   options: FunctionModelOptions = {},
@@ -49,7 +48,7 @@ export function scripted(
       ? { text: answer }
       : checkNames("an answer", requireOptions("an answer", answer), ANSWER_OPTIONS),
   );
-  const requests: Matter[] = [];
+  const requests: PlainRequest[] = [];
   const model = functionModel(
     async ({ signal, onText: _, ...request }) => {
       const matter = { ...request, messages: request.messages.map((message) => ({ ...message })) };
@@ -71,7 +70,7 @@ export function scripted(
   };
 }
 
-function take(waiting: ScriptedAnswer[], request: Matter, number: number): ScriptedAnswer {
+function take(waiting: ScriptedAnswer[], request: PlainRequest, number: number): ScriptedAnswer {
   const index = waiting.findIndex(({ when }) => when === undefined || when(request));
   const answer = waiting[index];
   if (answer !== undefined) {
@@ -89,7 +88,7 @@ function take(waiting: ScriptedAnswer[], request: Matter, number: number): Scrip
 }
 
 async function replyTo(
-  request: Matter,
+  request: PlainRequest,
   { text, usage, finish = "stop" }: ScriptedAnswer,
   model: string,
 ): Promise<ModelReply> {

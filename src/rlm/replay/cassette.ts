@@ -104,7 +104,6 @@ export class CassetteRecorder implements AsyncDisposable {
     this.#once(`model ${role ?? ""} ${name}`, line);
   }
 
-  /** Returns a function to call with the outcome. */
   begin(model: string, caller: string | null, request: ModelRequest): (outcome: Outcome) => void {
     const began = this.#tick();
     const messages = request.messages.map((message) => this.#addMessage(message));
