@@ -44,7 +44,6 @@ export function splitConfig(config: REPLConfig): Wishes {
   };
 }
 
-/** One that the caller made, where that was given. */
 export function checkRuntime<T extends { readonly createSandbox: unknown }>(
   runtime: T | undefined,
 ): T | undefined {
@@ -90,7 +89,6 @@ function checkEnvironment(env: REPLConfig["env"]): REPLConfig["env"] {
   return env;
 }
 
-/** Waits for a start; one that is not wanted any more is ended. */
 export function abortable<T extends ISandbox>(
   start: Promise<T>,
   signal: AbortSignal | undefined,

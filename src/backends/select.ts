@@ -28,7 +28,6 @@ export async function sharedRuntime(): Promise<NativeRuntime> {
   return shared.runtime;
 }
 
-/** A sandbox from the process's own runtimes. */
 export function createSandbox(config: REPLConfig = {}): Promise<ISandbox> {
   return openSandbox(config);
 }

@@ -1,4 +1,4 @@
-import { posix } from "node:path";
+import { join, posix } from "node:path";
 import { CellarError } from "../errors.js";
 import { guestPath, PROGRAMS_GUEST } from "./programs.js";
 
@@ -68,24 +68,29 @@ export interface OneShotPolicy
   workspaceMb?: number | undefined;
 }
 
-const ENVIRONMENT: Readonly<Record<string, string>> = {
-  LANG: "C.UTF-8",
-  HOME: "/workspace",
-  PWD: "/workspace",
-  // Caches of libraries do not belong among the session's files.
-  XDG_CACHE_HOME: "/tmp/.cache",
-  XDG_CONFIG_HOME: "/tmp/.config",
-  XDG_DATA_HOME: "/tmp/.local/share",
-  XDG_STATE_HOME: "/tmp/.local/state",
-  IPYTHONDIR: "/tmp/.ipython",
-  OPENBLAS_NUM_THREADS: "1",
-  OMP_NUM_THREADS: "1",
-  MKL_NUM_THREADS: "1",
-  NUMEXPR_NUM_THREADS: "1",
-  MPLBACKEND: "Agg",
-  MPLCONFIGDIR: "/tmp/mpl",
-  PYTHONDONTWRITEBYTECODE: "1",
-};
+/** The variables of every session, wherever its folders are. */
+export function sessionEnvironment(
+  workspace: string,
+  temporary: string,
+): Readonly<Record<string, string>> {
+  return {
+    LANG: "C.UTF-8",
+    HOME: workspace,
+    PWD: workspace,
+    // Caches of libraries do not belong among the session's files.
+    XDG_CACHE_HOME: join(temporary, ".cache"),
+    XDG_CONFIG_HOME: join(temporary, ".config"),
+    XDG_DATA_HOME: join(temporary, ".local", "share"),
+    XDG_STATE_HOME: join(temporary, ".local", "state"),
+    IPYTHONDIR: join(temporary, ".ipython"),
+    OPENBLAS_NUM_THREADS: "1",
+    OMP_NUM_THREADS: "1",
+    MKL_NUM_THREADS: "1",
+    NUMEXPR_NUM_THREADS: "1",
+    MPLBACKEND: "Agg",
+    MPLCONFIGDIR: join(temporary, "mpl"),
+  };
+}
 
 const NAMESPACES_BUT_CGROUP = ["ipc", "pid", "net", "uts"].map((name) => `--unshare-${name}`);
 const NAMESPACES_BUT_PIDS = ["ipc", "net", "uts", "cgroup-try"].map((name) => `--unshare-${name}`);
@@ -236,7 +241,11 @@ function parentsFirst<T extends Binding>(bindings: readonly T[]): T[] {
 
 /** What every session finds set. */
 export function guestEnvironment(executable: string): Record<string, string> {
-  return { PATH: guestPath(executable), ...ENVIRONMENT };
+  return {
+    PATH: guestPath(executable),
+    ...sessionEnvironment("/workspace", "/tmp"),
+    PYTHONDONTWRITEBYTECODE: "1",
+  };
 }
 
 function environmentOptions(executable: string): string[] {

@@ -91,7 +91,6 @@ export function shownPath(raw: RawName): string {
   return text;
 }
 
-/** For calls of the system. */
 export function systemPath(raw: RawName): string | Buffer {
   return ASCII.test(raw) ? raw : Buffer.from(raw, "latin1");
 }

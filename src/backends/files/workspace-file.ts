@@ -10,7 +10,6 @@ export interface WorkspaceFile {
 
 export interface FileListing {
   readonly files: readonly WorkspaceFile[];
-  /** Whether there are more than those. */
   readonly isCut: boolean;
 }
 
@@ -19,7 +18,6 @@ export interface ReadOptions {
   readonly maxBytes?: number | undefined;
 }
 
-/** How much a workspace may hold. */
 export interface WorkspaceLimit {
   readonly bytes: number;
   readonly files: number;

@@ -79,7 +79,6 @@ function statOf(pid: number): { startTime: string; isEnded: boolean } | null {
   return { startTime: fields[19] ?? "", isEnded: fields[0] === "Z" || fields[0] === "X" };
 }
 
-/** What only some systems have. */
 function present(read: () => string): string | null {
   try {
     return read();

@@ -13,7 +13,6 @@ import { join } from "node:path";
 import { temporaryTrouble } from "../../isolation/temporary-trouble.js";
 import { isRunning } from "./process-identity.js";
 
-/** The sandbox's user on the host. */
 export interface Identity {
   readonly uid: number;
   readonly gid: number;
@@ -76,7 +75,6 @@ export class RunFolder implements Disposable {
     }
   }
 
-  /** Unique among the folders of this process. */
   get suffix(): string {
     return this.path.slice(this.path.lastIndexOf("-") + 1);
   }

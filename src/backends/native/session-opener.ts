@@ -19,7 +19,6 @@ export interface SessionOrder {
   readonly settings: Settings;
   readonly mounts: readonly Mount[];
   readonly dir: SessionDir | undefined;
-  /** Why the native backend was chosen, where there was a choice. */
   readonly chosen: string | undefined;
   /** Undefined where there are no walls, or none between its processes are wanted. */
   readonly zygotes: ZygoteHost | undefined;

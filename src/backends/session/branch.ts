@@ -8,7 +8,6 @@ export type Death = Params<"died">;
 
 type BackgroundListener = (output: Pick<Params<"output">, "text" | "stream">) => void;
 
-/** Hears of a death during which no cell was running. */
 type DeathListener = (death: Death) => void;
 
 /** A head that was just put in place answers at once; a loaded machine may take longer. */
@@ -46,7 +45,6 @@ export class Branch implements BranchEvents {
   /** Wait until another head has taken the place of a dead one. */
   #awaitingHead: (() => void)[] = [];
   #listener: { readonly step: number; readonly cell: CellListener } | undefined;
-  /** Hears what no cell waits for. */
   readonly background: BackgroundListener;
   readonly #onHeadDied: DeathListener;
 
@@ -155,7 +153,6 @@ export class Branch implements BranchEvents {
     return new Set(checkpoints.map(({ step }) => step));
   }
 
-  /** Makes another branch, which starts from a checkpoint of this one. */
   async forkFrom(checkpoint: number, branch: number): Promise<void> {
     const order = { branch: this.number, checkpoint, new_branch: branch };
     const answer = await this.session.askInit("fork", order);

@@ -19,7 +19,6 @@ const CELL_OPTIONS: OptionNames<ExecuteOptions> = {
   signal: true,
 };
 
-/** What `execute` is given. */
 export function checkSource(code: string, options: ExecuteOptions): void {
   checkNames("execute", requireOptions("the options of a cell", options), CELL_OPTIONS);
   checkSignal(options.signal);

@@ -94,7 +94,6 @@ export class CurrentSession {
     if (!this.#setup.isEmpty) await this.#queue.run(() => this.#setUp());
   }
 
-  /** After everything else. */
   leave(milliseconds: number): Promise<void> {
     return this.#queue.run(() => this.#lease.leave(milliseconds));
   }
@@ -168,7 +167,6 @@ export class CurrentSession {
     }
   }
 
-  /** A branch that starts from the present state, for another sandbox. */
   async fork(): Promise<CurrentSession> {
     const { line } = this.#branch;
     const { present } = line;

@@ -11,7 +11,6 @@ export interface SessionFactory {
 
 export interface LeaseFacts {
   readonly info: SandboxInfo;
-  /** The context that its heads start with. */
   readonly context?: LargeContext | undefined;
   /** Whether another session could be opened with a context already loaded. */
   readonly canHoldContexts?: boolean;
@@ -33,7 +32,6 @@ export class SessionLease {
     return this.facts.info;
   }
 
-  /** Another branch of the same session, for a fork. */
   share(): SessionLease {
     return new SessionLease(this.session, this.facts);
   }

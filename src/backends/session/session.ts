@@ -14,7 +14,6 @@ const DEADLINE_MS = 20_000;
 const LEAVING_MS = 2_000;
 const CROWDED_REST_MS = 1000;
 
-/** What a branch hears from init and from its head. */
 export interface BranchEvents {
   display(event: Params<"display">, attachments: readonly Buffer[]): void;
   clear(event: Params<"clear_output">): void;
@@ -117,7 +116,6 @@ export class Session {
     return this.#nextBranch++;
   }
 
-  /** Whether it was the last one. */
   removeBranch(branch: number): boolean {
     this.#branches.delete(branch);
     return this.#branches.size === 0;
@@ -197,7 +195,6 @@ export class Session {
     };
   }
 
-  /** The channel of one generation of a branch's head, when it has connected. */
   head(branch: number, generation: number): Promise<Peer> {
     return this.#slot(branch, generation).promise;
   }
@@ -210,7 +207,6 @@ export class Session {
     return number;
   }
 
-  /** It will not come. */
   forgetWriter(writer: number): void {
     this.#writers
       .get(writer)

@@ -20,7 +20,7 @@ export class SessionSetup {
   readonly #configuration: Params<"configure"> | undefined;
   readonly #settings: Settings;
   readonly #nextStep: () => number;
-  #context: Context | undefined;
+  context: Context | undefined;
   /** What was given as context at which step, so far back as a head may be. */
   readonly #given = new Map<number, unknown>();
 
@@ -36,17 +36,8 @@ export class SessionSetup {
     this.#nextStep = nextStep;
   }
 
-  /** Whether a new head needs nothing. */
   get isEmpty(): boolean {
-    return this.#configuration === undefined && this.#context === undefined;
-  }
-
-  get context(): Context | undefined {
-    return this.#context;
-  }
-
-  set context(context: Context | undefined) {
-    this.#context = context;
+    return this.#configuration === undefined && this.context === undefined;
   }
 
   /** What a head has as context that was put there at a step; a session may start with one. */
@@ -56,15 +47,14 @@ export class SessionSetup {
 
   /** For a fork, which starts from the same state. */
   copyFrom(other: SessionSetup): void {
-    this.#context = other.#context;
+    this.context = other.context;
     for (const [step, given] of other.#given) this.#given.set(step, given);
   }
 
-  /** What a new head needs before the first cell. */
   async install(branch: Branch, lease: SessionLease): Promise<void> {
     const configuration = this.#configuration;
     if (configuration !== undefined) await branch.question("configure", configuration, SETUP_MS);
-    const context = this.#context;
+    const context = this.context;
     if (context !== undefined && context !== lease.facts.context) await this.place(branch, context);
   }
 

@@ -16,7 +16,6 @@ const SIGNAL_CODES = 128;
 export interface SingleProcess {
   readonly child: ChildProcess;
   readonly session: Session;
-  /** Such as "plain Python". */
   readonly name: string;
   /** Why the state of the session is lost with its process. */
   readonly stateLost: string;

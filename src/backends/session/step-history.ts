@@ -54,7 +54,6 @@ export class StepHistory {
     return target && this.#steps.findLast(({ cell }) => cell === target.cell);
   }
 
-  /** The state to go back to; fails when it is not kept. */
   undoing(cells: number, alive: ReadonlySet<number>): Checkpoint {
     const target = this.before(cells);
     if (target === undefined) {

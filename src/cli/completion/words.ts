@@ -24,7 +24,6 @@ interface Place {
   readonly values: Readonly<Record<string, string>>;
 }
 
-/** Completes the last word after `cellar`. */
 export async function completeWords(
   program: Command,
   words: readonly string[],

@@ -12,7 +12,6 @@ const TIMED_CELLS = 10;
 /** Enough for the checkpoint after each cell. */
 const REST_MS = 50;
 
-/** A file and a port of the host that a cell tries to reach. */
 export class Bait implements Disposable {
   readonly path: string;
   readonly port: number;

@@ -32,7 +32,6 @@ type Live = Awaited<ReturnType<ReturnType<NativeRuntime["zygotes"]>["warm"]>>;
 type Interpreter = Awaited<ReturnType<typeof findInterpreter>>;
 type Found = Attempt<Interpreter>;
 
-/** Not needed for L3. */
 const BEYOND: readonly string[] = ["landlock", "guest-kernel"];
 const NEEDS_PYTHON = "notebooks, cellar mcp, cellar install and the daemon need CPython";
 
@@ -145,7 +144,6 @@ async function onPython(settings: Settings): Promise<Footing> {
   return { isolation, checks: [wallsCheck(live.error)], error: live.error };
 }
 
-/** The isolation of a session that accepts any level. */
 async function leastOf(config: REPLConfig): Promise<Isolation | undefined> {
   const session = await createSandbox({ ...config, minIsolation: "L0" }).catch(() => undefined);
   await session?.destroy();

@@ -25,7 +25,6 @@ import { fail, type HealthCheck, ok, warn } from "./health-check.js";
 const MEGABYTE = 1024 * 1024;
 const LEAST_FREE = 64 * MEGABYTE;
 const LEAST_FILES = 1000;
-/** Prefix of the folder that a check makes and removes. */
 const TRIAL = ".cellar-doctor-";
 
 export function ownFilesCheck(packageRoot: string): HealthCheck {

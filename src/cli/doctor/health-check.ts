@@ -23,10 +23,8 @@ export const info = checkOf("info");
 export const warn = checkOf("warn");
 export const fail = checkOf("fail");
 
-/** For errors without a remedy. */
 export const AGAIN = "Fix the lines above, then run cellar doctor again.";
 
-/** What `cellar doctor --json` prints. */
 export const diagnosisSchema = z.strictObject({
   /** A cell ran, in a sandbox whose level is at least the minimum. */
   ok: z.boolean(),

@@ -17,10 +17,8 @@ const MEBIBYTE = 1024 * 1024;
 
 export interface FileOptions {
   readonly put?: readonly string[] | undefined;
-  /** Where to copy files that the cells created. */
   readonly out?: string | undefined;
   readonly force?: true | undefined;
-  /** Limit of all copied files together. */
   readonly workspaceMb: number;
 }
 
@@ -121,7 +119,6 @@ function isChanged(file: WorkspaceFile, before: WorkspaceFile | undefined): bool
   return before.bytes !== file.bytes || before.modified.getTime() !== file.modified.getTime();
 }
 
-/** The unchanged copy of a script that ran. */
 function isScript(path: string, content: Buffer, scripts: readonly ScriptCell[]): boolean {
   const isSame = ({ code, argv }: ScriptCell) =>
     basename(argv[0] ?? "") === path && content.equals(Buffer.from(code));

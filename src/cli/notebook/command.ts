@@ -126,7 +126,6 @@ function registerWithoutPython(notebook: Command, finish: Finish): void {
     );
 }
 
-/** For the commands that start Python. */
 function opening(command: Command): Command {
   addPlaceOptions(command)
     .option("--takeover", "take over the notebook from the process that has it open")

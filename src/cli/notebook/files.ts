@@ -83,7 +83,6 @@ function noFile(session: string, path: string): CellarError {
   });
 }
 
-/** Undefined where no session has run in it yet. */
 async function workspaceOf(session: string, options: PlaceOptions): Promise<Workspace | undefined> {
   const { user, dir } = placeOf(options);
   const { sessionDir } = await NotebookView.read(new DiskStore(dir), { user, session });

@@ -42,14 +42,12 @@ export async function withNotebook(
   }
 }
 
-/** The settings of a notebook, which always uses the native backend. */
 export function notebookConfig(options: SandboxOptions): Omit<REPLConfig, "backend"> {
   const { backend = "auto", ...config } = toConfig(options);
   if (backend === "auto" || backend === "native") return config;
   throw invalidInput(`notebooks do not run on ${backend}`, "Leave --backend out.");
 }
 
-/** Says what the variables lack, before anything builds on them. */
 export function tellLosses({ state }: Notebook): void {
   const { restored, ranAfter, lost } = state;
   if (ranAfter.length > 0) {

@@ -86,7 +86,6 @@ async function runForJson(
 type Unkept = Pick<KeptVariable, "name" | "reason" | "advice">;
 type KeptVariable = StateManifest["variables"][number];
 
-/** Variables of these runs that were not saved. */
 function unkeptIn({ snapshot }: NotebookState, saved: number): readonly Unkept[] {
   const isOfThese = snapshot !== null && snapshot.sequence > saved;
   const variables = isOfThese ? (snapshot.manifest?.variables ?? []) : [];

@@ -117,7 +117,6 @@ export function parseCount(
   };
 }
 
-/** For an option that can be given several times. */
 export function collect(text: string, before: readonly string[] = []): string[] {
   return [...before, text];
 }

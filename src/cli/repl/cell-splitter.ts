@@ -11,7 +11,6 @@ export class CellSplitter {
     this.#isOpen = isOpen;
   }
 
-  /** The cell that this line ends, if it ends one. */
   async feed(line: string): Promise<string | undefined> {
     if (MARKER.test(line)) {
       this.#hasMarkers = true;
@@ -23,7 +22,6 @@ export class CellSplitter {
     return undefined;
   }
 
-  /** What is left when the input ends. */
   flush(): string | undefined {
     const text = this.#lines.join("\n");
     this.#lines = [];

@@ -2,7 +2,6 @@ import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path";
 
 const KEPT_CELLS = 1_000;
-/** Represents line ends within a cell. */
 const LINE_END = "\u001e";
 
 /** The cells typed at the prompt, in a file of the user; failing to save it is ignored. */

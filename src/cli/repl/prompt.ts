@@ -102,7 +102,6 @@ export class Prompt {
     return await text;
   }
 
-  /** Restores the terminal. */
   #rest(): void {
     this.#editor = undefined;
     this.#question?.abort();

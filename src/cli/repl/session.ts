@@ -80,7 +80,6 @@ export class ReplSession {
     void this.sandbox.cancel();
   }
 
-  /** Runs one input; false when the user leaves. */
   async take(text: string): Promise<boolean> {
     if (text.trim() === "") return true;
     if (isFarewell(text)) return false;

@@ -18,7 +18,6 @@ export interface DisplayPlace {
   readonly onSaved: (path: string) => void;
 }
 
-/** Shows rich results: images in the terminal or as files, everything else as text. */
 export class Displays {
   readonly #place: DisplayPlace;
   #unshown = 0;

@@ -82,7 +82,6 @@ function kittyParts(text: string): string {
   return parts.join("");
 }
 
-/** Writes the image under an unused name and returns its path. */
 export function saveImage(folder: string, { extension, bytes }: Image): string {
   try {
     mkdirSync(folder, { recursive: true });

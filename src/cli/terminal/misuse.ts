@@ -1,6 +1,5 @@
 import type { Command, CommanderError } from "commander";
 
-/** The innermost command that the words name. */
 export function commandOf(program: Command, words: readonly string[]): Command {
   let command = program;
   for (const word of words) {

@@ -2,7 +2,6 @@ import { CellarError, describeError, isCellarError } from "../../errors.js";
 import { EXIT, exitCodeFor } from "../exit-codes.js";
 import { escapeControls, isTerminal, painterFor } from "./terminal.js";
 
-/** Reports a failure and gives its exit code. */
 export function reportFailure(error: unknown, json = false): number {
   if (json) {
     writeJson({ error: describeFailure(error) });
@@ -39,7 +38,6 @@ export function writeJson(value: unknown): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Prints a result, for programs or for people. */
 export function present(json: true | undefined, value: unknown, show: () => void): number {
   if (json === true) writeJson(value);
   else show();

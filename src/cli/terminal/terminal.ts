@@ -81,7 +81,6 @@ export function painterFor(stream: NodeJS.WritableStream): Painter {
 /** A shorter wait would only flicker. */
 const PROGRESS_DELAY_MS = 200;
 
-/** Shows a line on a terminal while the work runs. */
 export async function withProgress<T>(
   text: string,
   work: Promise<T>,

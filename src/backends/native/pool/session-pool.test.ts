@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it, vi } from "vitest";
 import { openNativeRuntime } from "../../../../test/support/native-runtime.js";
 import { resolveSettings } from "../../../config.js";
 import { wireLimits } from "../../host/wire-limits.js";
-import { Zygote } from "../zygote/zygote.js";
+import { SessionForker } from "../zygote/session-forker.js";
 
 const POOLED = { preload: "none", poolSize: 2, minIsolation: "L0" } as const;
 
@@ -37,7 +37,7 @@ describe("a session of the pool", () => {
   it("is not handed out when it has lost its head", async (context) => {
     if (unavailable !== undefined) context.skip(unavailable);
     const config = { ...POOLED, timeout: 3000, keepCheckpoints: 3 };
-    const spawned = vi.spyOn(Zygote.prototype, "spawn");
+    const spawned = vi.spyOn(SessionForker.prototype, "spawn");
     const zygotes = runtime.zygotes(resolveSettings(config));
     await zygotes.warm();
     // Another pool may be refilled meanwhile.

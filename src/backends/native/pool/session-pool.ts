@@ -42,7 +42,7 @@ export class SessionPool {
     this.#refillLater();
     if (warm?.head.isOpen === true && warm.session.isAlive) return warm.session;
     warm?.session.close();
-    return zygote.spawn({ limits, keepCheckpoints, warmUp: false });
+    return zygote.forker.spawn({ limits, keepCheckpoints, warmUp: false });
   }
 
   async fill(): Promise<void> {
@@ -72,7 +72,7 @@ export class SessionPool {
   async #make(): Promise<boolean> {
     this.#making += 1;
     const { zygote, limits, keepCheckpoints } = this.#plan;
-    const session = zygote.spawn({ limits, keepCheckpoints, warmUp: true });
+    const session = zygote.forker.spawn({ limits, keepCheckpoints, warmUp: true });
     let head: Peer;
     try {
       head = await session.head(0, 0);

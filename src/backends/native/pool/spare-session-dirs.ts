@@ -62,7 +62,6 @@ export class SpareSessionDirs {
     return true;
   }
 
-  /** The session that was claimed for the folder, or a new one. */
   take(dir: SessionDir): Session {
     const claimed = this.#claimed.get(dir.name);
     this.#claimed.delete(dir.name);
@@ -88,7 +87,7 @@ export class SpareSessionDirs {
 
   #spawn(dir: SessionDir, warmUp: boolean): Session {
     const { zygote, limits, keepCheckpoints } = this.#plan;
-    return zygote.spawn({ limits, keepCheckpoints, warmUp, dir });
+    return zygote.forker.spawn({ limits, keepCheckpoints, warmUp, dir });
   }
 
   async #refill(): Promise<void> {
@@ -116,7 +115,6 @@ function discard({ dir, session }: Spare): void {
   rmSync(sessionDirPath(dir), { recursive: true, force: true });
 }
 
-/** Removes the spare folders of hosts that were killed. */
 function sweep(root: string): void {
   for (const name of readdirSync(root)) {
     const [, maker] = SPARE_NAME.exec(name) ?? [];

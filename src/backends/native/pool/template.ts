@@ -1,11 +1,10 @@
 import { CellarError, describeError } from "../../../errors.js";
 import type { Peer } from "../../../protocol/peer.js";
 import type { LargeContext } from "../../session/context/context.js";
-import type { Session } from "../../session/session.js";
 import type { Listener } from "../zygote/listener.js";
-import { SessionForker, type SpawnOrder } from "../zygote/session-forker.js";
+import { SessionForker } from "../zygote/session-forker.js";
 import type { Zygote } from "../zygote/zygote.js";
-import type { DescriptorSender } from "./send-descriptor.js";
+import { type DescriptorRoute, sendDescriptor } from "./send-descriptor.js";
 
 /** The slowest disk reads this much. */
 const SLOWEST_BYTES_PER_MS = 2_000;
@@ -14,26 +13,25 @@ const READING_MS = 60_000;
 export interface TemplateContext {
   readonly zygote: Zygote;
   readonly listener: Listener;
-  readonly descriptorSender: DescriptorSender;
-  /** Where a context without a file is written. */
+  readonly route: DescriptorRoute;
   readonly temporary: string;
 }
 
 /** The host's side of a process that holds one context and forks the sessions that share it. */
 export class Template {
   readonly #peer: Peer;
-  readonly #forker: SessionForker;
+  readonly forker: SessionForker;
 
   private constructor(peer: Peer, listener: Listener, supervisor: Peer) {
     this.#peer = peer;
-    this.#forker = new SessionForker(peer, listener, supervisor);
-    peer.closed.then((reason) => this.#forker.lose("process with the context", reason));
+    this.forker = new SessionForker(peer, listener, supervisor);
+    peer.closed.then((reason) => this.forker.lose("process with the context", reason));
   }
 
   static async make(context: LargeContext, tools: TemplateContext): Promise<Template> {
-    const { zygote, listener, descriptorSender, temporary } = tools;
+    const { zygote, listener, route, temporary } = tools;
     await using file = await context.open(temporary);
-    const peer = await zygote.template((name) => descriptorSender.send(name, file.fd));
+    const peer = await zygote.template((name) => sendDescriptor(route, name, file.fd));
     const template = new Template(peer, listener, zygote.supervisor);
     try {
       await template.#read(context);
@@ -46,14 +44,6 @@ export class Template {
 
   get isAlive(): boolean {
     return this.#peer.isOpen;
-  }
-
-  get sessions(): number {
-    return this.#forker.sessions;
-  }
-
-  spawn(order: SpawnOrder): Session {
-    return this.#forker.spawn(order);
   }
 
   close(): void {

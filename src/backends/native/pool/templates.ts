@@ -10,7 +10,6 @@ const MOST_IDLE = 2;
 interface TemplateSlot {
   readonly context: LargeContext;
   readonly template: Promise<Template>;
-  /** Undefined while it is being made. */
   made: Template | undefined;
   users: number;
   timer: NodeJS.Timeout | undefined;
@@ -30,13 +29,12 @@ export class Templates {
     return this.#slots.reduce((sum, { users }) => sum + users, 0);
   }
 
-  /** A session that starts with the context. */
   async take(context: LargeContext, order: SpawnOrder): Promise<Session> {
     const slot = this.#find(context) ?? this.#make(context);
     slot.users += 1;
     clearTimeout(slot.timer);
     try {
-      const session = (await slot.template).spawn(order);
+      const session = (await slot.template).forker.spawn(order);
       session.gone.then(() => this.#release(slot));
       return session;
     } catch (error) {

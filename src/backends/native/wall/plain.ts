@@ -6,6 +6,7 @@ import { delimiter, dirname, join } from "node:path";
 import { Duplex } from "node:stream";
 import type { HostEnvironment } from "../../../config/environment.js";
 import type { IsolationLevel } from "../../../config.js";
+import { sessionEnvironment } from "../../../isolation/bwrap.js";
 import type { Interpreter } from "../../../isolation/interpreter.js";
 import type { Finding, ProbeFacts } from "../../../isolation/levels.js";
 import { sessionPrograms } from "../../../isolation/programs.js";
@@ -23,15 +24,8 @@ import {
   waitForHello,
 } from "../../session/single-process.js";
 import { launchBehindWall, type SingleWall } from "./single-wall.js";
+import { bootCode, bootstrapCommand } from "./wall-parts.js";
 
-const BOOT = [
-  "import sys",
-  "folder = sys.argv.pop()",
-  "sys.path.insert(0, folder)",
-  "from cellar_runner.session.plain import main",
-  "sys.path.remove(folder)",
-  "main()",
-].join("\n");
 /** The subreaper kills everything at once, or is killed after this. */
 const SUBREAPER_MS = 5_000;
 const LIFELINE = 3;
@@ -48,7 +42,6 @@ export interface PlainPlan {
   readonly interpreter: Interpreter;
   readonly hostEnvironment: HostEnvironment;
   readonly limits: Limits;
-  /** The working folder. Default: one of the session's own. */
   readonly workspace?: string | undefined;
   readonly wall?: SingleWall | undefined;
 }
@@ -108,22 +101,13 @@ function launch(plan: PlainPlan, folder: string): ChildProcess {
 
 function launchBare(plan: PlainPlan, python: string, folder: string): ChildProcess {
   const { interpreter, hostEnvironment, workspace = join(folder, "workspace") } = plan;
-  const runner = [interpreter.executable, "-I", "-X", "utf8", "-c", BOOT, python];
-  const subreaper = [
-    interpreter.executable,
-    "-I",
-    "-S",
-    join(python, "cellar_runner", "bootstrap", "subreaper.py"),
-  ];
-  const [program = "", ...rest] = HAS_SUBREAPER ? [...subreaper, ...runner] : runner;
+  const boot = bootCode(python, "session.plain", "main");
+  const command = [interpreter.executable, "-I", "-X", "utf8", "-c", boot];
+  const runner = join(python, "cellar_runner");
+  const subreaper = bootstrapCommand(interpreter, runner, "subreaper");
+  const [program = "", ...rest] = HAS_SUBREAPER ? [...subreaper, ...command] : command;
   return spawn(program, rest, {
-    env: environment(
-      interpreter,
-      join(python, "cellar_runner"),
-      hostEnvironment,
-      folder,
-      workspace,
-    ),
+    env: environment(interpreter, runner, hostEnvironment, folder, workspace),
     cwd: workspace,
     stdio: ["pipe", "pipe", "pipe", ...(HAS_SUBREAPER ? (["pipe"] as const) : [])],
     windowsHide: true,
@@ -147,23 +131,10 @@ function environment(
   const programs = HAS_SUBREAPER ? [writePrograms(interpreter, runner, folder)] : [];
   return {
     PATH: [...programs, dirname(interpreter.executable), path].join(delimiter),
-    HOME: workspace,
-    PWD: workspace,
-    XDG_CACHE_HOME: join(temporary, ".cache"),
-    XDG_CONFIG_HOME: join(temporary, ".config"),
-    XDG_DATA_HOME: join(temporary, ".local", "share"),
-    XDG_STATE_HOME: join(temporary, ".local", "state"),
-    IPYTHONDIR: join(temporary, ".ipython"),
+    ...sessionEnvironment(workspace, temporary),
     TMPDIR: temporary,
     TEMP: temporary,
     TMP: temporary,
-    LANG: "C.UTF-8",
-    MPLBACKEND: "Agg",
-    MPLCONFIGDIR: join(temporary, "mpl"),
-    OPENBLAS_NUM_THREADS: "1",
-    OMP_NUM_THREADS: "1",
-    MKL_NUM_THREADS: "1",
-    NUMEXPR_NUM_THREADS: "1",
   };
 }
 

@@ -39,7 +39,6 @@ export class SingleProcesses {
     this.#folders = folders;
   }
 
-  /** An ordinary process of the caller's. */
   async startPlain(settings: Settings, workspace: string | undefined): Promise<SingleSession> {
     const hostEnvironment = this.#environment;
     const interpreter = await findInterpreter(settings, hostEnvironment);

@@ -1,10 +1,16 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { encodeOptions, type Mount, oneShotOptions } from "../../../isolation/bwrap.js";
 import { seccompProgram } from "../../../isolation/seccomp/seccomp.js";
 import type { Limits } from "../../../protocol/messages.js";
-import { feed, showInside, type WallParts } from "./wall-parts.js";
+import {
+  bootCode,
+  bootstrapCommand,
+  feed,
+  PACKAGE_GUEST,
+  showInside,
+  type WallParts,
+} from "./wall-parts.js";
 
 /** Beside the standard streams: the subreaper's lifeline, what bwrap and drop_root.py read, and files. */
 const ARGUMENTS_FD = 4;
@@ -38,17 +44,13 @@ export function launchBehindWall(wall: SingleWall, limits: Limits): ChildProcess
     seccompFd: SECCOMP_FD,
     sharesPids: true,
   });
-  const boot = bootCode(wall.sharesNetwork);
+  const args = `${EXCHANGE_FD}, ${wall.sharesNetwork ? "True" : "False"}`;
+  const boot = bootCode(PACKAGE_GUEST, "session.plain", "main_walled", args);
   const inside = [interpreter.guestExecutable, "-I", "-B", "-X", "utf8", "-c", boot];
   const argv = [bwrap, "--args", String(ARGUMENTS_FD), "--", ...inside];
-  const script = (name: string) => [
-    interpreter.executable,
-    "-I",
-    "-S",
-    join(runner, "bootstrap", name),
-  ];
-  const launched = identity === undefined ? argv : [...script("drop_root.py"), String(ORDERS_FD)];
-  const [program = "", ...rest] = [...script("subreaper.py"), ...launched];
+  const script = (name: string) => bootstrapCommand(interpreter, runner, name);
+  const launched = identity === undefined ? argv : [...script("drop_root"), String(ORDERS_FD)];
+  const [program = "", ...rest] = [...script("subreaper"), ...launched];
   const pipes = Array.from({ length: EXCHANGE_FD }, () => "pipe" as const);
   const child = spawn(program, rest, {
     env: {},
@@ -70,14 +72,4 @@ export function launchBehindWall(wall: SingleWall, limits: Limits): ChildProcess
 export function processBehind(keeper: number): number {
   const children = readFileSync(`/proc/${keeper}/task/${keeper}/children`, "utf8");
   return Number(children.trim().split(" ")[0]);
-}
-
-function bootCode(hasNetwork: boolean): string {
-  return [
-    "import sys",
-    "sys.path.insert(0, '/opt/cellar')",
-    "from cellar_runner.session.plain import main_walled",
-    "sys.path.remove('/opt/cellar')",
-    `main_walled(${EXCHANGE_FD}, ${hasNetwork ? "True" : "False"})`,
-  ].join("\n");
 }

@@ -14,13 +14,13 @@ import { sandboxIdentity } from "../../host/identity.js";
 import { hostNames, type Identity, RunFolder } from "../../host/run-folder.js";
 import { unavailable } from "../../host/start-failure.js";
 
-const RUNNER_GUEST = "/opt/cellar/cellar_runner";
+/** The folder of the runner's package inside. */
+export const PACKAGE_GUEST = "/opt/cellar";
+const RUNNER_GUEST = `${PACKAGE_GUEST}/cellar_runner`;
 
-/** What any wall around Python is made of. */
 export interface WallParts {
   readonly bwrap: string;
   readonly interpreter: Interpreter;
-  /** python/cellar_runner of this package. */
   readonly runner: string;
   readonly folder: RunFolder;
   readonly identity: Identity | undefined;
@@ -81,6 +81,27 @@ export function showInside(
     sharesNetwork,
   };
   return { view, sources, descriptors };
+}
+
+/** Python code that starts a module of the runner, whose package is in `folder`. */
+export function bootCode(folder: string, module: string, name: string, args = ""): string {
+  const path = JSON.stringify(folder);
+  return [
+    "import sys",
+    `sys.path.insert(0, ${path})`,
+    `from cellar_runner.${module} import ${name}`,
+    `sys.path.remove(${path})`,
+    `${name}(${args})`,
+  ].join("\n");
+}
+
+/** Runs a script of the runner outside of any wall. */
+export function bootstrapCommand(
+  { executable }: Interpreter,
+  runner: string,
+  script: string,
+): string[] {
+  return [executable, "-I", "-S", join(runner, "bootstrap", `${script}.py`)];
 }
 
 /** Writes what a wall reads at its start. One that fell early says why by its exit, not by an error here. */

@@ -5,16 +5,16 @@ import type { Duplex } from "node:stream";
 import { encodeOptions, type Mount, wallOptions } from "../../../isolation/bwrap.js";
 import type { UserScope } from "../../../isolation/cgroups/user-scope.js";
 import { tailOf } from "../../host/stderr-tail.js";
-import { feed, showInside, type WallParts } from "./wall-parts.js";
+import {
+  bootCode,
+  bootstrapCommand,
+  feed,
+  PACKAGE_GUEST,
+  showInside,
+  type WallParts,
+} from "./wall-parts.js";
 
 const SESSION_ROOT_GUEST = "/run/sessions";
-const BOOT = [
-  "import sys",
-  "sys.path.insert(0, '/opt/cellar')",
-  "from cellar_runner.zygote.supervisor import main",
-  "sys.path.remove('/opt/cellar')",
-  "main()",
-].join("\n");
 const WALL_TMP_MB = 64;
 /** stdin, stdout, stderr, the control channel, and the arguments of bwrap. */
 const CONTROL_FD = 3;
@@ -66,14 +66,22 @@ export function startWall(plan: WallPlan): Wall {
     hasOwnUsers: plan.identityCount > 1,
   });
   // Bytecode beside the files of a session would be among those that its cells made.
-  const command = [plan.interpreter.guestExecutable, "-I", "-B", "-c", BOOT];
+  const boot = bootCode(PACKAGE_GUEST, "zygote.supervisor", "main");
+  const command = [plan.interpreter.guestExecutable, "-I", "-B", "-c", boot];
   const argv = [plan.bwrap, "--args", String(ARGUMENTS_FD), "--", ...command];
   const handed = [...descriptors, ...plan.groupDescriptors];
   const fileSocketNumber = FIRST_FREE_FD + handed.length;
+  const inScope = plan.scope
+    ? [
+        ...plan.scope.command,
+        ...bootstrapCommand(plan.interpreter, plan.runner, "enter_scope"),
+        String(fileSocketNumber + 1),
+      ]
+    : [];
   const [program = "", ...rest] =
     plan.identity === undefined
-      ? [...(plan.scope ? scopeCommand(plan.scope, plan, fileSocketNumber + 1) : []), ...argv]
-      : [plan.interpreter.executable, "-I", "-S", `${plan.runner}/bootstrap/drop_root.py`];
+      ? [...inScope, ...argv]
+      : bootstrapCommand(plan.interpreter, plan.runner, "drop_root");
   const child = spawn(program, rest, {
     env: { ...plan.scope?.environment },
     cwd: "/",
@@ -114,19 +122,4 @@ export function startWall(plan: WallPlan): Wall {
     fileSocketNumber,
     tellScope: (folder) => feed(child.stdin, `${folder}\n`),
   };
-}
-
-function scopeCommand(
-  { command }: UserScope,
-  { interpreter, runner }: WallPlan,
-  number: number,
-): string[] {
-  return [
-    ...command,
-    interpreter.executable,
-    "-I",
-    "-S",
-    `${runner}/bootstrap/enter_scope.py`,
-    String(number),
-  ];
 }

@@ -14,7 +14,6 @@ const SCIENTIFIC =
 
 const SERIALISERS = "cloudpickle lz4.frame openpyxl";
 
-/** The modules a zygote imports before its first session. */
 export function preloadNames(preload: Settings["preload"]): string[] {
   switch (preload) {
     case "none":

@@ -39,7 +39,7 @@ describe("sessions of a zygote", () => {
   ])("%s", async (_, falls, code) => {
     const control = new FarEnd();
     const zygote = zygoteWith(control);
-    const session = zygote.spawn(ORDER);
+    const session = zygote.forker.spawn(ORDER);
     await expect.poll(() => control.received.some(({ method }) => method === "spawn")).toBe(true);
     const asked = control.received.find(({ method }) => method === "spawn");
     await control.send(encodeFrame({ jsonrpc: "2.0", id: asked?.id ?? 0, result: {} }));

@@ -14,14 +14,13 @@ import { explainStartFailure } from "../../host/start-failure.js";
 import { wireLimits } from "../../host/wire-limits.js";
 import type { LargeContext } from "../../session/context/context.js";
 import type { Session } from "../../session/session.js";
-import { DescriptorSender } from "../pool/send-descriptor.js";
 import { SessionPool } from "../pool/session-pool.js";
 import { SpareSessionDirs } from "../pool/spare-session-dirs.js";
 import { Templates } from "../pool/templates.js";
 import { startGroupedWall } from "../wall/grouped-wall.js";
 import { probeWalls } from "../wall/probe.js";
 import { shutDown } from "../wall/single-process.js";
-import { findWallParts } from "../wall/wall-parts.js";
+import { bootstrapCommand, findWallParts } from "../wall/wall-parts.js";
 import { Listener } from "./listener.js";
 import { preloadNames } from "./preload.js";
 import type { SpawnOrder } from "./session-forker.js";
@@ -43,7 +42,6 @@ export interface ZygoteHostOptions {
   readonly folders: Set<Disposable>;
 }
 
-/** One zygote, with what was started for it. */
 interface Generation {
   readonly zygote: Zygote;
   readonly pool: SessionPool;
@@ -57,7 +55,6 @@ interface Generation {
   /** Identifies the session root: a new folder under the same path is another one. */
   readonly place: string;
   made: number;
-  /** When to look at the environment again. */
   checkAfter: number;
   close(): Promise<void>;
 }
@@ -146,7 +143,6 @@ export class ZygoteHost {
     return { report, isolation, interpreter, pid: zygote.pid ?? 0 };
   }
 
-  /** Ends every session of this kind; none is made any more. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const current = await keepingAlive(Promise.resolve(this.#current).catch(() => undefined));
@@ -188,7 +184,7 @@ export class ZygoteHost {
     generation.spareDirs.close();
     const closeWhenEmpty = () => {
       const { zygote, templates } = generation;
-      if (zygote.sessions + templates.sessions > 0 && zygote.isAlive) return;
+      if (zygote.forker.sessions + templates.sessions > 0 && zygote.isAlive) return;
       clearInterval(timer);
       this.#retired.delete(generation);
       generation.close();
@@ -236,7 +232,7 @@ export class ZygoteHost {
       undo.push(() => zygote.close());
       const report = await zygote.report;
       const limits = wireLimits(settings.limits);
-      const probed = zygote.spawn({ limits, keepCheckpoints: 1, warmUp: false });
+      const probed = zygote.forker.spawn({ limits, keepCheckpoints: 1, warmUp: false });
       const facts = await probeWalls({
         session: probed,
         zygotePid: zygote.pid ?? 0,
@@ -255,9 +251,9 @@ export class ZygoteHost {
       const spareDirs = new SpareSessionDirs(spare);
       pool.fill();
       const { temporary } = hostEnvironment;
-      const { executable } = interpreter;
-      const descriptorSender = new DescriptorSender(executable, runner, wall.fileSocket);
-      const templates = new Templates({ zygote, listener, descriptorSender, temporary });
+      const command = bootstrapCommand(interpreter, runner, "send_descriptor");
+      const route = { command, fileSocket: wall.fileSocket };
+      const templates = new Templates({ zygote, listener, route, temporary });
       return {
         zygote,
         pool,
@@ -308,7 +304,6 @@ function environmentStamp({ site }: Interpreter, { environment }: HostEnvironmen
   return changes.join(" ");
 }
 
-/** Empty where there is none. */
 function placeOf(sessionRoot: string | undefined): string {
   const found =
     sessionRoot === undefined ? undefined : statSync(sessionRoot, { throwIfNoEntry: false });

@@ -3,10 +3,9 @@ import { CellarError, describeError } from "../../../errors.js";
 import { seccompProgram } from "../../../isolation/seccomp/seccomp.js";
 import type { Params } from "../../../protocol/messages.js";
 import { Peer } from "../../../protocol/peer.js";
-import type { Session } from "../../session/session.js";
 import type { Wall } from "../wall/wall.js";
 import type { Listener } from "./listener.js";
-import { newCredentials, SessionForker, type SpawnOrder } from "./session-forker.js";
+import { newCredentials, SessionForker } from "./session-forker.js";
 
 export type ZygoteReport = Params<"ready">;
 
@@ -17,7 +16,6 @@ const TEMPLATE_MS = 60_000;
 
 type Group = Params<"boot">["group"];
 
-/** The host's side of one preloaded interpreter behind the outer wall. */
 export class Zygote {
   readonly report: Promise<ZygoteReport>;
   /** Settles when the zygote is gone, with what it said last. */
@@ -25,7 +23,7 @@ export class Zygote {
   readonly #wall: Wall;
   readonly #peer: Peer;
   readonly #listener: Listener;
-  readonly #forker: SessionForker;
+  readonly forker: SessionForker;
   /** Fail the start of a template, by its name. */
   readonly #templateWaiters = new Map<string, (error: CellarError) => void>();
   #closing = false;
@@ -39,7 +37,7 @@ export class Zygote {
     this.#wall = wall;
     this.#listener = listener;
     this.#peer = new Peer(wall.control);
-    this.#forker = new SessionForker(this.#peer, listener, this.#peer, (name) =>
+    this.forker = new SessionForker(this.#peer, listener, this.#peer, (name) =>
       this.#templateWaiters.get(name)?.(
         new CellarError(
           "START_FAILED",
@@ -79,10 +77,6 @@ export class Zygote {
     return this.#wall.process.pid;
   }
 
-  get sessions(): number {
-    return this.#forker.sessions;
-  }
-
   get isAlive(): boolean {
     return this.#peer.isOpen && !this.#closing;
   }
@@ -90,11 +84,6 @@ export class Zygote {
   /** Its link is also that of the process which supervises all sessions behind the wall. */
   get supervisor(): Peer {
     return this.#peer;
-  }
-
-  /** Asks for a session and returns at once; its parts arrive through the listener. */
-  spawn(order: SpawnOrder): Session {
-    return this.#forker.spawn(order);
   }
 
   /** The link of a new child for the file that `handIn` passes through the socket for files under its name. */
@@ -106,8 +95,9 @@ export class Zygote {
       if (hello.role === "template") arrival.resolve(peer);
       else peer.close();
     });
+    const message = `the process that loads the context was not ready within ${TEMPLATE_MS / 1000} s`;
     const late = setTimeout(
-      () => this.#templateWaiters.get(name)?.(new CellarError("START_FAILED", noTemplate())),
+      () => arrival.reject(new CellarError("START_FAILED", message)),
       TEMPLATE_MS,
     );
     try {
@@ -124,7 +114,6 @@ export class Zygote {
     }
   }
 
-  /** Ends the zygote and with it every session it made. */
   async close(): Promise<void> {
     // A zygote that ended by itself lost its sessions; it did not close them.
     this.#isWanted ||= this.isAlive;
@@ -150,7 +139,7 @@ export class Zygote {
   #onExit(reason: CellarError): void {
     this.#peer.close(reason);
     for (const reject of this.#templateWaiters.values()) reject(reason);
-    this.#forker.lose("sandbox process", reason, this.#isWanted);
+    this.forker.lose("sandbox process", reason, this.#isWanted);
   }
 }
 
@@ -159,8 +148,4 @@ function notReady(said: string): CellarError {
     remedy: "Preload less with the option preload, or look whether the machine is overloaded.",
     details: { said },
   });
-}
-
-function noTemplate(): string {
-  return `the process that loads the context was not ready within ${TEMPLATE_MS / 1000} s`;
 }

@@ -4,7 +4,6 @@ import type { Output, REPLConfig } from "../../backend.js";
 /** What a session may send beyond its limit before it is cut: the notice. */
 const SLACK_CHARACTERS = 1024;
 const MAX_DISPLAYS = 256;
-/** What the displays of a cell may take. */
 export const MAX_DISPLAY_BYTES = 64 * 1024 * 1024;
 const MAX_METADATA_CHARACTERS = 1024 * 1024;
 /** What is handed on of a cell that clears or updates what it shows; its result has the last of it. */
@@ -21,7 +20,6 @@ interface Entry {
   /** Text comes after the barrier of its number, a display just before it. */
   readonly rank: number;
   readonly output: Output;
-  /** Of a display. */
   readonly bytes: number;
 }
 
@@ -39,7 +37,6 @@ export class Collector {
   #floor = 0;
   #highest = -1;
   #pending: number[] = [];
-  /** The place of the cell's value or error. */
   #end = Number.POSITIVE_INFINITY;
 
   constructor(callbacks: Callbacks, maxOutputLength: number) {

@@ -13,7 +13,6 @@ import { RateLimit } from "./rate-limit.js";
 
 type Answering = Pick<Callbacks, "onLLMQuery" | "onRLMQuery" | "tools">;
 
-/** What answers one built-in of Python. */
 type HostFunction = (input: unknown, signal: AbortSignal) => Promise<Json>;
 
 export type CallLimits = Pick<Settings, "queryConcurrency" | "queryTimeout">;
@@ -23,7 +22,6 @@ const CALLS_PER_SECOND = 5_000;
 /** What comes faster waits this long, in the cell's own time; what would wait longer is refused. */
 const LONGEST_WAIT_MS = 200;
 
-/** Which callback answers a built-in. */
 const OPTIONS: ReadonlyMap<string, string> = new Map([
   ["llm_query", "onLLMQuery"],
   ["rlm_query", "onRLMQuery"],

@@ -17,7 +17,6 @@ export class LossNotices {
     this.isReported = false;
   }
 
-  /** For the result that reports them. */
   take(): StateReport | undefined {
     const pending = this.#pending;
     this.#pending = undefined;

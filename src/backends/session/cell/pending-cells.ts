@@ -1,6 +1,5 @@
 import { onAbort } from "../../../concurrency/abort.js";
 
-/** A cell from the call that wants it to its end. */
 export interface PendingCell extends Disposable {
   cancelled: boolean;
   running: { stop(cause: "cancelled"): void } | undefined;

@@ -83,7 +83,6 @@ function extrasOf(end: CellEnd): Pick<CodeExecution, "replaced" | "agent"> {
   return { ...(replaced !== undefined && { replaced }), ...(agent !== undefined && { agent }) };
 }
 
-/** The result of a cell that was cancelled before its turn came. */
 export function unrun(
   cell: RunningCell,
   { present }: StepHistory,
@@ -118,7 +117,6 @@ function answeredStatus(answer: Result<"execute">): ExecutionStatus {
   }
 }
 
-/** Status and error of a cell whose process died under it. */
 function describeDeath(
   end: Extract<CellEnd, { kind: "died" | "lost" }>,
   { cause, limit, collector }: RunningCell,
@@ -145,7 +143,6 @@ function describeDeath(
   }
 }
 
-/** Of a cell whose session was lost under it. */
 export function describeLoss(reason: string): Outcome {
   return crashed("SessionLost", `The session ended during the cell: ${reason}`);
 }

@@ -82,12 +82,10 @@ export class RunningCell implements CellListener {
     this.collector.clear(event);
   }
 
-  /** Why it was stopped, when it was; the first cause stays. */
   get cause(): StopCause | undefined {
     return this.#cause;
   }
 
-  /** The limit that a timeout means. */
   get limit(): string {
     const { timeout, queryTotal } = this.#order;
     return this.#exceeded === "timeout" ? timeLimit(timeout) : totalLimit(queryTotal);

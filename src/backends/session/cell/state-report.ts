@@ -8,7 +8,6 @@ import type { StepHistory } from "../step-history.js";
 /** Why a state is not said to have survived although a copy of it was put in place. */
 export const UNSEEN = "the restored process ended at once; the next result says what is left";
 
-/** The state that an answered cell left behind. A notice of an earlier loss goes with it. */
 export function stateAfter(
   step: number,
   answer: Result<"execute">,
@@ -64,7 +63,6 @@ export function withoutContext(error: unknown): StateReport {
   return { survived: false, checkpoint: null, reason };
 }
 
-/** The state of a session that is gone as a whole. */
 export async function lostState(session: Session): Promise<StateReport> {
   const { details } = await session.ended;
   return { survived: false, checkpoint: null, reason: String(details.reason ?? "session") };

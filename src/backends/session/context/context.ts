@@ -21,7 +21,6 @@ const MOST_BYTES_PER_UNIT = 3;
 
 export interface SmallContext {
   readonly kind: "small";
-  /** What the caller passed to `initialize`. */
   readonly given: unknown;
   readonly value: Json;
 }
@@ -69,7 +68,6 @@ function textContext(text: string): Context {
   return isLarge ? largeText(text) : { kind: "small", given: text, value: text };
 }
 
-/** A context that is written to a nameless file when a file is needed. */
 function unfiled(context: Omit<LargeContext, "kind" | "open">): LargeContext {
   refuseExcess(context.bytes);
   return { kind: "large", ...context, open: (folder) => spool(context.pieces(), folder) };
@@ -131,7 +129,6 @@ async function* valuePieces(value: Json): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** The path of a context that is given as a file. */
 export function filePath(given: unknown): string | undefined {
   if (typeof given !== "object" || given === null || Object.keys(given).length !== 1) return;
   const { file } = given as { file?: unknown };
@@ -145,7 +142,6 @@ export function filePath(given: unknown): string | undefined {
 
 const STAMP_KEYS = ["dev", "ino", "size", "mtimeNs", "ctimeNs"] as const;
 
-/** Identifies the content of a file. */
 type Stamp = Readonly<Record<(typeof STAMP_KEYS)[number], bigint>>;
 
 async function fileContext(given: unknown, path: string): Promise<Context> {

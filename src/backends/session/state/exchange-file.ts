@@ -1,12 +1,10 @@
 import { createReadStream, createWriteStream, ftruncateSync } from "node:fs";
 import { pipeline } from "node:stream/promises";
 
-/** The content of an open file from its beginning; the descriptor stays open. */
 export function readExchange(descriptor: number): AsyncIterable<Buffer> {
   return createReadStream("", { fd: descriptor, start: 0, autoClose: false });
 }
 
-/** Puts the content of a file there. */
 export async function fillExchange(descriptor: number, file: string): Promise<void> {
   ftruncateSync(descriptor, 0);
   const target = createWriteStream("", { fd: descriptor, start: 0, autoClose: false });

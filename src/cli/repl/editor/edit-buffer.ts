@@ -1,7 +1,6 @@
 const GRAPHEMES = new Intl.Segmenter();
 const WORD = /[\p{L}\p{N}\p{M}_]/u;
 
-/** The text that is being typed, in one or more lines, and the place in it. */
 export class EditBuffer {
   #text = "";
   #cursor = 0;
@@ -36,7 +35,6 @@ export class EditBuffer {
     this.replace(this.#cursor, this.#cursor, text);
   }
 
-  /** Puts a text in the place of another, and the cursor behind it. */
   replace(start: number, end: number, text: string): void {
     this.#text = this.#text.slice(0, start) + text + this.#text.slice(end);
     this.#cursor = start + text.length;

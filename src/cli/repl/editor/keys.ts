@@ -1,6 +1,5 @@
 import type { EditBuffer } from "./edit-buffer.js";
 
-/** A key event of `node:readline`. */
 export interface Key {
   readonly sequence?: string | undefined;
   readonly name?: string | undefined;
@@ -57,7 +56,6 @@ export function nameOf({ name = "", ctrl, meta }: Key): string {
   return `${ctrl === true ? "ctrl-" : ""}${meta === true ? "alt-" : ""}${name}`;
 }
 
-/** What a key types, or nothing. */
 export function typedBy({ sequence = "", ctrl, meta }: Key): string {
   if (ctrl === true || meta === true) return "";
   return /^[^\p{Cc}\p{Cs}]+$/u.test(sequence) ? sequence : "";

@@ -4,7 +4,6 @@ import { applyKey, type Key, nameOf, typedBy } from "./keys.js";
 import { commonStart } from "./match-list.js";
 import { Recall, Search } from "./recall.js";
 
-/** What a key comes to. */
 export type Outcome =
   | { readonly kind: "edited" }
   | { readonly kind: "cancelled" | "left" | "cleared" | "suspended" }
@@ -34,7 +33,6 @@ export class LineEditor {
     return this.#pasted !== undefined;
   }
 
-  /** In a search, the match. */
   get shown(): { text: string; cursor: number; note?: string } {
     const { text, cursor } = this.#buffer;
     if (this.#search === undefined) return { text, cursor };

@@ -12,7 +12,6 @@ export function commonStart(matches: readonly string[]): string {
   return common.replace(/[\ud800-\udbff]$/, "");
 }
 
-/** Matches in columns, up to a readable number. */
 export function listMatches(matches: readonly string[], columns: number): string {
   const shown = matches.slice(0, SHOWN).map((match) => cutTo(match, WIDEST));
   const width = Math.max(...shown.map(textWidth)) + 2;

@@ -4,7 +4,6 @@ const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1b000}-\u{1b2ff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;
 const EMPTY = /^[\p{Mn}\p{Me}\p{Cf}]*$/u;
 
-/** Terminal columns of a grapheme. */
 export function widthOf(grapheme: string): number {
   if (NARROW.test(grapheme)) return grapheme.length;
   if (EMPTY.test(grapheme)) return 0;

@@ -63,7 +63,6 @@ export class View {
     this.forget();
   }
 
-  /** Something else has changed the screen. */
   forget(): void {
     this.#row = 0;
     this.#height = 0;
