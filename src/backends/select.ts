@@ -49,7 +49,7 @@ export async function openSandbox(
   const { backend = "auto" } = config;
   switch (backend) {
     case "native":
-      return await openNative({ ...config, ...cold }, undefined, dir);
+      return await (await sharedRuntime()).createSandbox({ ...config, ...cold }, undefined, dir);
     case "daemon":
       return await openDaemon(config, { starts: true });
     case "pyodide":
@@ -76,7 +76,8 @@ async function openAny(
   const fromDaemon = await openRunningDaemon(config);
   if ("sandbox" in fromDaemon) return fromDaemon.sandbox;
   try {
-    return await openNative({ ...config, ...cold }, fromDaemon.reason, dir);
+    const runtime = await sharedRuntime();
+    return await runtime.createSandbox({ ...config, ...cold }, fromDaemon.reason, dir);
   } catch (error) {
     // A configured Python is not replaced by Pyodide.
     const named = config.python ?? settingLayers().python;
@@ -115,14 +116,6 @@ async function openDaemon(config: REPLConfig, options?: DaemonOptions): Promise<
 function sharedDaemon(): DaemonRuntime {
   shared.daemon ??= new DaemonRuntime();
   return shared.daemon;
-}
-
-async function openNative(
-  config: REPLConfig,
-  chosen?: string,
-  dir?: SessionDir,
-): Promise<AgentSandbox> {
-  return await (await sharedRuntime()).createSandbox(config, chosen, dir);
 }
 
 async function openPyodide(config: REPLConfig, chosen?: string): Promise<AgentSandbox> {

@@ -218,7 +218,9 @@ describe("a daemon that dies", () => {
     rmSync(file);
     await end(daemon, "SIGKILL");
     await home.start();
-    const reason = expect.stringMatching(/daemon.*context could not be loaded again: there is no/);
+    const reason = expect.stringMatching(
+      /daemon.*context could not be loaded again: the context file/,
+    );
     const told = await sandbox.execute("'context' in globals()");
     expect(told).toMatchObject({ status: "ok", state: { survived: false, reason } });
     expect(told.result?.["text/plain"]).toBe("False");

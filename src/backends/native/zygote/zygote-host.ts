@@ -245,15 +245,17 @@ export class ZygoteHost {
       const info = describe(isolation, interpreter);
       const { keepCheckpoints, poolSize } = settings;
       const size = sessionRoot === undefined ? poolSize : 0;
-      const isWanted = poolSize > 0;
-      const pool = new SessionPool({ zygote, limits, keepCheckpoints, size });
-      const spare = { zygote, sessionRoot, limits, keepCheckpoints, isWanted };
-      const spareDirs = new SpareSessionDirs(spare);
+      const plan = { zygote, limits, keepCheckpoints };
+      const pool = new SessionPool({ ...plan, size });
+      const spareDirs = new SpareSessionDirs({ ...plan, sessionRoot, isWanted: poolSize > 0 });
       pool.fill();
       const { temporary } = hostEnvironment;
       const command = bootstrapCommand(interpreter, runner, "send_descriptor");
       const route = { command, fileSocket: wall.fileSocket };
       const templates = new Templates({ zygote, listener, route, temporary });
+      undo.push(() => {
+        for (const part of [pool, spareDirs, templates]) part.close();
+      });
       return {
         zygote,
         pool,
@@ -267,12 +269,7 @@ export class ZygoteHost {
         place,
         made: 0,
         checkAfter: 0,
-        close: () => {
-          pool.close();
-          spareDirs.close();
-          templates.close();
-          return close();
-        },
+        close,
       };
     } catch (error) {
       const isDead = started?.isAlive === false;
