@@ -1,44 +1,88 @@
-/** What keeps isolation from being had. These alone may be met by asking for less of it. */
-export const ISOLATION_CAUSES = [
-  "bwrap-missing",
-  "bwrap-too-old",
-  "user-namespaces-off",
-  "namespace-limit",
-  "apparmor",
-  "container-seccomp",
-  "container-proc",
-  "one-id",
-  "cgroups",
-  "below-minimum",
-  "platform",
-  "left-out",
-  "own-thread",
-] as const;
+const APPARMOR_PROFILE = `abi <abi/4.0>,
+include <tunables/global>
 
-/** What keeps a session from starting though the machine may well offer isolation. */
-export const OTHER_CAUSES = [
-  "own-files",
-  "python",
-  "no-space",
-  "no-permission",
-  "temporary-hidden",
-  "read-only",
-  "too-many-files",
-  "too-many-processes",
-  "out-of-memory",
-  "real-time",
-  "unknown",
-] as const;
+profile bwrap /usr/bin/bwrap flags=(unconfined) {
+  userns,
+  include if exists <local/bwrap>
+}
+`;
 
-export type IsolationCause = (typeof ISOLATION_CAUSES)[number];
-export type OtherCause = (typeof OTHER_CAUSES)[number];
+/** What to do, or a function of the text of `/etc/os-release` that says it. */
+type Remedy = string | ((osRelease: string) => string);
+
+/** Why isolation is not available. Only these causes can be met by asking for less of it. */
+const ISOLATION_REMEDIES = {
+  "bwrap-missing": (osRelease) => `Install bubblewrap: ${installCommand(osRelease, "bubblewrap")}.`,
+  "bwrap-too-old": (osRelease) =>
+    `Install bubblewrap 0.8.0 or newer: ${installCommand(osRelease, "bubblewrap")}.`,
+  "user-namespaces-off":
+    "Let ordinary users make user namespaces: sudo sysctl -w user.max_user_namespaces=15000 " +
+    "and, where that setting exists, sudo sysctl -w kernel.unprivileged_userns_clone=1 " +
+    "(keep them in /etc/sysctl.d/ to survive a restart).",
+  "namespace-limit":
+    "Let more user namespaces be made: sudo sysctl -w user.max_user_namespaces=15000 " +
+    "(keep it in /etc/sysctl.d/ to survive a restart); each sandbox takes two.",
+  apparmor:
+    "AppArmor keeps user namespaces from bwrap. Allow that one program, not all of them: " +
+    "write this to /etc/apparmor.d/bwrap and run " +
+    `sudo apparmor_parser -r /etc/apparmor.d/bwrap: \n\n${APPARMOR_PROFILE}`,
+  "container-seccomp":
+    "The container's seccomp profile blocks unshare. Start the container with " +
+    "--security-opt seccomp=unconfined (or a profile that allows clone, unshare, mount, " +
+    "umount2, pivot_root and setns) and --security-opt systempaths=unconfined; " +
+    "Cellar's own filter still guards every cell.",
+  "container-proc":
+    "The container's masked /proc refuses nested mounts. Start it with " +
+    "--security-opt systempaths=unconfined.",
+  "one-id":
+    "Start Cellar as an ordinary user, or give the user namespace a range of ids " +
+    "(rootless containers take theirs from /etc/subuid and /etc/subgid).",
+  cgroups:
+    "Start the host in a delegated scope: " +
+    "systemd-run --user --scope -p Delegate=yes -- <command>; " +
+    "in a container, mount the cgroup file system writable; " +
+    "or start as root on a machine whose memory and pids controllers are on.",
+  "below-minimum": "cellar doctor tells what is missing, and how to get it.",
+  platform: "Use Linux on x86-64 or arm64: a virtual machine, WSL 2 or a container.",
+  "left-out": "Leave walls: false out of the options of the runtime.",
+  "own-thread": "Leave useWorker out to run it in a process of its own.",
+} satisfies Record<string, Remedy>;
+
+/** Why a session does not start although the machine may well offer isolation. */
+const OTHER_REMEDIES = {
+  "own-files":
+    "If you bundle your program, mark cellar as external in the bundler, so that it is loaded " +
+    "from node_modules (esbuild: --external:cellar). Else install cellar again.",
+  python: (osRelease) =>
+    `Install Python 3.8 or newer: ${installCommand(osRelease, "python3")}; ` +
+    "or name one with --python, CELLAR_PYTHON or the option python (a python binary or a venv " +
+    "folder).",
+  "no-space": "Set TMPDIR to a folder with more space, or free some.",
+  "no-permission": "Give this user access to it. cellar doctor tries each folder that is needed.",
+  "temporary-hidden":
+    "Sandboxes of root run as another user, who cannot reach the temporary folder. Set TMPDIR to " +
+    "one that all users may pass through, such as /tmp.",
+  "read-only": "Set TMPDIR to a folder that can be written.",
+  "too-many-files": "Raise the limit of open files (ulimit -n), or have fewer sessions at once.",
+  "too-many-processes": "Raise the limit of processes (ulimit -u), or have fewer sessions at once.",
+  "out-of-memory": "Free some memory, or have fewer sessions at once.",
+  "real-time":
+    "This process runs under a real-time scheduling policy, which its sandbox could not leave. " +
+    "Start it without one: chrt --other 0 <command>.",
+  unknown: "Run cellar doctor: it tries each part, and tells which one fails.",
+} satisfies Record<string, Remedy>;
+
+export type IsolationCause = keyof typeof ISOLATION_REMEDIES;
+export type OtherCause = keyof typeof OTHER_REMEDIES;
+export type Cause = IsolationCause | OtherCause;
+
+export const ISOLATION_CAUSES = Object.keys(ISOLATION_REMEDIES) as readonly IsolationCause[];
+export const OTHER_CAUSES = Object.keys(OTHER_REMEDIES) as readonly OtherCause[];
 
 /** Why no session can be started. */
 export type Trouble =
   | { readonly about: "isolation"; readonly cause: IsolationCause }
   | { readonly about: "something else"; readonly cause: OtherCause };
-
-export type Cause = Trouble["cause"];
 
 /** What the machine told about itself, where it did. */
 export interface HostRestrictions {
@@ -50,15 +94,6 @@ export interface HostRestrictions {
   /** This process was started under a real-time scheduling policy. */
   isRealTime: boolean;
 }
-
-const APPARMOR_PROFILE = `abi <abi/4.0>,
-include <tunables/global>
-
-profile bwrap /usr/bin/bwrap flags=(unconfined) {
-  userns,
-  include if exists <local/bwrap>
-}
-`;
 
 const INSTALL_BY_DISTRIBUTION: readonly (readonly [ids: readonly string[], command: string])[] = [
   [["debian", "ubuntu"], "sudo apt-get install "],
@@ -139,100 +174,8 @@ export function isolationCause(cause: unknown): IsolationCause | undefined {
 
 /** What to do about a cause. `osRelease` is the text of `/etc/os-release`. */
 export function remedyFor(cause: Cause, osRelease = ""): string {
-  switch (cause) {
-    case "bwrap-missing":
-      return `Install bubblewrap: ${installCommand(osRelease, "bubblewrap")}.`;
-    case "bwrap-too-old":
-      return `Install bubblewrap 0.8.0 or newer: ${installCommand(osRelease, "bubblewrap")}.`;
-    case "user-namespaces-off":
-      return [
-        "Let ordinary users make user namespaces:",
-        "sudo sysctl -w user.max_user_namespaces=15000",
-        "and, where that setting exists, sudo sysctl -w kernel.unprivileged_userns_clone=1",
-        "(keep them in /etc/sysctl.d/ to survive a restart).",
-      ].join(" ");
-    case "namespace-limit":
-      return [
-        "Let more user namespaces be made: sudo sysctl -w user.max_user_namespaces=15000",
-        "(keep it in /etc/sysctl.d/ to survive a restart); each sandbox takes two.",
-      ].join(" ");
-    case "apparmor":
-      return [
-        "AppArmor keeps user namespaces from bwrap. Allow that one program, not all of them:",
-        "write this to /etc/apparmor.d/bwrap and run",
-        "sudo apparmor_parser -r /etc/apparmor.d/bwrap:",
-        `\n\n${APPARMOR_PROFILE}`,
-      ].join(" ");
-    case "container-seccomp":
-      return [
-        "The container's seccomp profile blocks unshare. Start the container with",
-        "--security-opt seccomp=unconfined (or a profile that allows clone, unshare, mount,",
-        "umount2, pivot_root and setns) and --security-opt systempaths=unconfined;",
-        "Cellar's own filter still guards every cell.",
-      ].join(" ");
-    case "container-proc":
-      return [
-        "The container's masked /proc refuses nested mounts. Start it with",
-        "--security-opt systempaths=unconfined.",
-      ].join(" ");
-    case "one-id":
-      return [
-        "Start Cellar as an ordinary user, or give the user namespace a range of ids",
-        "(rootless containers take theirs from /etc/subuid and /etc/subgid).",
-      ].join(" ");
-    case "cgroups":
-      return [
-        "Start the host in a delegated scope:",
-        "systemd-run --user --scope -p Delegate=yes -- <command>;",
-        "in a container, mount the cgroup file system writable;",
-        "or start as root on a machine whose memory and pids controllers are on.",
-      ].join(" ");
-    case "python":
-      return [
-        `Install Python 3.8 or newer: ${installCommand(osRelease, "python3")};`,
-        "or name one with --python, CELLAR_PYTHON or the option python (a python binary or a venv",
-        "folder).",
-      ].join(" ");
-    case "below-minimum":
-      return "cellar doctor tells what is missing, and how to get it.";
-    case "platform":
-      return "Use Linux on x86-64 or arm64: a virtual machine, WSL 2 or a container.";
-    case "left-out":
-      return "Leave walls: false out of the options of the runtime.";
-    case "own-thread":
-      return "Leave useWorker out to run it in a process of its own.";
-    case "own-files":
-      return [
-        "If you bundle your program, mark cellar as external in the bundler, so that it is loaded",
-        "from node_modules (esbuild: --external:cellar). Else install cellar again.",
-      ].join(" ");
-    case "no-space":
-      return "Set TMPDIR to a folder with more space, or free some.";
-    case "no-permission":
-      return "Give this user access to it. cellar doctor tries each folder that is needed.";
-    case "temporary-hidden":
-      return [
-        "Sandboxes of root run as another user, who cannot reach the temporary folder. Set TMPDIR to",
-        "one that all users may pass through, such as /tmp.",
-      ].join(" ");
-    case "read-only":
-      return "Set TMPDIR to a folder that can be written.";
-    case "too-many-files":
-      return "Raise the limit of open files (ulimit -n), or have fewer sessions at once.";
-    case "too-many-processes":
-      return "Raise the limit of processes (ulimit -u), or have fewer sessions at once.";
-    case "out-of-memory":
-      return "Free some memory, or have fewer sessions at once.";
-    case "real-time":
-      return [
-        "This process runs under a real-time scheduling policy, which its sandbox could not leave.",
-        "Start it without one: chrt --other 0 <command>.",
-      ].join(" ");
-    case "unknown":
-      return "Run cellar doctor: it tries each part, and tells which one fails.";
-    default:
-      return cause satisfies never;
-  }
+  const remedy: Remedy = { ...ISOLATION_REMEDIES, ...OTHER_REMEDIES }[cause];
+  return typeof remedy === "string" ? remedy : remedy(osRelease);
 }
 
 function installCommand(osRelease: string, program: "bubblewrap" | "python3"): string {
