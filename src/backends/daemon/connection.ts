@@ -53,7 +53,8 @@ export class DaemonConnection {
   readonly #address: DaemonAddress;
   readonly #socket: Socket;
   readonly #channel: Channel;
-  readonly #listeners = new Map<string, SessionListener>();
+  /** By the ids of their sessions. */
+  readonly listeners = new Map<string, SessionListener>();
   #daemon: Result<"daemon_greet"> = { protocol: 0, version: "", pid: 0 };
   #waiting = 0;
   #heartbeat: NodeJS.Timeout | undefined;
@@ -146,36 +147,28 @@ export class DaemonConnection {
     this.#channel.notify(method, params);
   }
 
-  addListener(session: string, listener: SessionListener): void {
-    this.#listeners.set(session, listener);
-  }
-
-  removeListener(session: string): void {
-    this.#listeners.delete(session);
-  }
-
   close(): void {
     this.#channel.close();
   }
 
   #listen(): void {
     this.#channel.on("session_output", (params) => {
-      this.#listeners.get(params.session)?.output(params);
+      this.listeners.get(params.session)?.output(params);
     });
     this.#channel.on("session_display", (params, attachments) => {
-      this.#listeners.get(params.session)?.display(params, attachments);
+      this.listeners.get(params.session)?.display(params, attachments);
     });
     this.#channel.on("session_query_over", ({ session, query }) => {
-      this.#listeners.get(session)?.queryOver(query);
+      this.listeners.get(session)?.queryOver(query);
     });
     this.#channel.serve("session_query", async (params) => {
-      const listener = this.#listeners.get(params.session);
+      const listener = this.listeners.get(params.session);
       if (listener === undefined) throw new CellarError("SESSION_CLOSED", "the session is closed");
       return { output: await listener.query(params) };
     });
     this.#channel.closed.then(() => {
-      for (const listener of this.#listeners.values()) listener.ended();
-      this.#listeners.clear();
+      for (const listener of this.listeners.values()) listener.ended();
+      this.listeners.clear();
     });
   }
 

@@ -165,7 +165,7 @@ export class DaemonRuntime implements AsyncDisposable {
       throw error;
     }
     const clientCallbacks = new ClientCallbacks(callbacks);
-    connection.addListener(id, clientCallbacks);
+    connection.listeners.set(id, clientCallbacks);
     const workspace = workspaceLimit({ workspaceMb: workspaceMbOf(order.settings) });
     return {
       connection,

@@ -187,7 +187,7 @@ export class DaemonClientSandbox extends SandboxFiles implements AgentSandbox {
     } catch (error) {
       if (!isConnectionLost(error)) throw error;
     } finally {
-      if (clientCallbacks.leave()) connection.removeListener(listenerId);
+      if (clientCallbacks.leave()) connection.listeners.delete(listenerId);
     }
   }
 

@@ -11,92 +11,56 @@ import { CellarError } from "../../errors.js";
 import type { ModelKey } from "../../http/endpoint.js";
 import type { Model } from "../../rlm/model.js";
 import type { RLMOptions } from "../../rlm/rlm.js";
-import type { TraceEvent } from "../../rlm/trace/events.js";
 
 const settingsSchema = z.object({
   host: z.string().min(1).default("127.0.0.1"),
+  /** 0 for any that is free. */
   port: z.int().min(0).max(65_535).default(8787),
+  /** What the model is called in requests. */
   name: z
     .string()
     .regex(/^[\w.:/@+-]{1,100}$/, "up to 100 letters, digits and . : / @ + - _")
     .default("cellar-rlm"),
+  /** Runs at a time. */
   maxConcurrent: z.int().min(1).max(1_000).default(2),
+  /** Questions that may wait for their run. */
   maxWaiting: z.int().min(0).max(10_000).default(16),
   maxBodyBytes: z
     .int()
     .min(1_000)
     .max(512 * 1024 * 1024)
     .default(16 * 1024 * 1024),
+  /** Milliseconds between signs of life in a stream. */
   keepAlive: z.int().min(10).max(600_000).default(10_000),
+  /** Milliseconds that a connection may be silent, or an answer unread; a run may take longer. */
   patience: z.int().min(10).max(600_000).default(60_000),
+  /** False: streams do not report what a run does. */
   progress: z.boolean().default(true),
 });
 
 export type ChatSettings = z.output<typeof settingsSchema>;
 
 /** What every question is answered with. */
-type RunOptions = Pick<
-  RLMOptions,
-  | "subModel"
-  | "models"
-  | "context"
-  | "about"
-  | "tools"
-  | "budget"
-  | "depth"
-  | "compactAt"
-  | "config"
-  | "agent"
->;
+const RUN_OPTIONS = [
+  ...(["model", "subModel", "models", "context", "about", "tools", "budget"] as const),
+  ...(["depth", "compactAt", "config", "agent", "onEvent"] as const),
+] as const;
+type RunOptions = Pick<RLMOptions, (typeof RUN_OPTIONS)[number]>;
 
-export interface ChatServerOptions extends RunOptions {
+export interface ChatServerOptions extends RunOptions, Readonly<z.input<typeof settingsSchema>> {
   readonly model: Model;
-  /** What the model is called in requests. Default: `cellar-rlm`. */
-  readonly name?: string | undefined;
   /** What clients must send; needed where others than this machine can reach the server. */
   readonly key?: ModelKey | undefined;
-  readonly host?: string | undefined;
-  /** 0 for any that is free. */
-  readonly port?: number | undefined;
-  /** Runs at a time. */
-  readonly maxConcurrent?: number | undefined;
-  /** Questions that may wait for their run. */
-  readonly maxWaiting?: number | undefined;
-  readonly maxBodyBytes?: number | undefined;
-  /** Milliseconds between signs of life in a stream. */
-  readonly keepAlive?: number | undefined;
-  /** Milliseconds that a connection may be silent, or an answer unread; a run may take longer. */
-  readonly patience?: number | undefined;
-  /** False: streams do not report what a run does. */
-  readonly progress?: boolean | undefined;
-  /** Receives the events of all runs; `run` identifies them. */
-  readonly onEvent?: ((event: TraceEvent) => void) | undefined;
 }
 
-const CHAT_OPTIONS: OptionNames<ChatServerOptions> = {
-  model: true,
-  subModel: true,
-  models: true,
-  context: true,
-  about: true,
-  tools: true,
-  budget: true,
-  depth: true,
-  compactAt: true,
-  config: true,
-  agent: true,
-  name: true,
-  key: true,
-  host: true,
-  port: true,
-  maxConcurrent: true,
-  maxWaiting: true,
-  maxBodyBytes: true,
-  keepAlive: true,
-  patience: true,
-  progress: true,
-  onEvent: true,
-};
+const CHAT_OPTIONS = Object.fromEntries(
+  [...RUN_OPTIONS, "key", ...Object.keys(settingsSchema.shape)].map((name) => [name, true]),
+) as OptionNames<ChatServerOptions>;
+
+/** The options that every run gets as they are. */
+export function runOptionsOf(options: ChatServerOptions): RunOptions {
+  return Object.fromEntries(RUN_OPTIONS.map((name) => [name, options[name]]));
+}
 
 /** What is right, with everything that was not given. */
 export function settingsOf(options: ChatServerOptions): ChatSettings {

@@ -6,7 +6,12 @@ import { rlm } from "../../rlm/rlm.js";
 import { AdmissionQueue } from "./admission-queue.js";
 import { AnswerStream } from "./answer-stream.js";
 import { BodyIntake } from "./body-intake.js";
-import { type ChatServerOptions, type ChatSettings, settingsOf } from "./chat-options.js";
+import {
+  type ChatServerOptions,
+  type ChatSettings,
+  runOptionsOf,
+  settingsOf,
+} from "./chat-options.js";
 import { type ChatRequest, readChatRequest } from "./chat-request.js";
 import { Completion, type Ended, endedAs } from "./completion.js";
 import { HttpError, httpErrorOf } from "./http-error.js";
@@ -202,8 +207,7 @@ class ChatHttpServer implements ChatServer {
 
   /** Everything that can be wrong with a question is found before it waits. */
   #plan(chat: ChatRequest, signal: AbortSignal): (stream?: AnswerStream) => Promise<Ended> {
-    const { model, subModel, models, context, about, onEvent, ...options } = this.#options;
-    const { tools, budget, depth, compactAt, config, agent } = options;
+    const { context, config, onEvent } = this.#options;
     const { query, context: own } = questionOf(chat.messages, context !== undefined);
     const form = outputFormOf(chat.format);
     return async (stream) => {
@@ -212,19 +216,11 @@ class ChatHttpServer implements ChatServer {
         if (this.#settings.progress) stream?.report(text);
       };
       const result = await rlm({
+        ...runOptionsOf(this.#options),
         query: form === undefined ? query : `${query}\n\n${form.told}`,
         context: context ?? own,
-        about,
-        model,
-        subModel,
-        models,
-        tools,
-        budget,
-        depth,
-        compactAt,
         output: form?.schema,
         config: { ...config, signal },
-        agent,
         signal,
         onEvent: (event) => {
           onEvent?.(event);

@@ -9,15 +9,11 @@ import type { Peer } from "../../protocol/peer.js";
 import { decodeValue, encodeDecoded } from "../../protocol/values.js";
 
 type Stream = "stdout" | "stderr";
-type Query = Params<"session_query">;
-type Question = Query extends infer Q
-  ? Q extends Query
-    ? Omit<Q, "session" | "query">
-    : never
-  : never;
+type OwnFields<Q> = Q extends unknown ? Omit<Q, "session" | "query"> : never;
+type QueryFields = OwnFields<Params<"session_query">>;
 
 /** What the client listens to and answers. */
-type Order = Pick<Params<"session_create">, "listens" | "answers" | "tools">;
+type ClientCallbackNames = Pick<Params<"session_create">, "listens" | "answers" | "tools">;
 
 /** Forwards output, displays and queries of a session and its forks to the client that owns them. */
 export class CallbackForwarder {
@@ -25,21 +21,21 @@ export class CallbackForwarder {
   given: unknown;
   readonly #peer: Peer;
   readonly #session: string;
-  readonly #order: Order;
+  readonly #names: ClientCallbackNames;
   /** By their content, since a result may say more about a display than was known when it came. */
   readonly #numbers = new WeakMap<Display["data"], number>();
   #shown = 0;
   #query = 0;
   #held: { readonly stream: Stream; text: string } | undefined;
 
-  constructor(peer: Peer, session: string, order: Order) {
+  constructor(peer: Peer, session: string, names: ClientCallbackNames) {
     this.#peer = peer;
     this.#session = session;
-    this.#order = order;
+    this.#names = names;
   }
 
   get callbacks(): REPLConfig {
-    const { listens, answers, tools } = this.#order;
+    const { listens, answers, tools } = this.#names;
     return {
       onStdout: listens.includes("stdout") ? (text) => this.#hold("stdout", text) : undefined,
       onStderr: listens.includes("stderr") ? (text) => this.#hold("stderr", text) : undefined,
@@ -115,13 +111,13 @@ export class CallbackForwarder {
     });
   }
 
-  async #ask(question: Question, signal: AbortSignal): Promise<string> {
+  async #ask(fields: QueryFields, signal: AbortSignal): Promise<string> {
     const session = this.#session;
     const query = this.#query++;
     using _ = onAbort(signal, () => this.#peer.notify("session_query_over", { session, query }));
     this.flush();
     try {
-      return (await this.#peer.request("session_query", { ...question, session, query })).output;
+      return (await this.#peer.request("session_query", { ...fields, session, query })).output;
     } catch (error) {
       throw isCellarError(error, "REMOTE_ERROR") ? asThrown(error) : error;
     }

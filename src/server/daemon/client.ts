@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import { basename, dirname } from "node:path";
 import type { REPLConfig } from "../../backends/backend.js";
 import { packExecution } from "../../backends/daemon/result-codec.js";
+import type { FileMethod, FileOrder } from "../../backends/files/sandbox-files.js";
 import { completeFor } from "../../backends/session/completion.js";
 import type { PythonSandbox } from "../../backends/session/sandbox.js";
 import { packageVersion } from "../../config/environment.js";
@@ -21,6 +22,9 @@ export interface DaemonControl {
   keep(): void;
   stop(): Promise<void>;
 }
+
+/** Requests to one session. */
+type SessionMethod = Exclude<Extract<RequestMethod, `session_${string}`>, "session_create">;
 
 interface ClientSession {
   readonly sandbox: PythonSandbox;
@@ -110,28 +114,26 @@ export class Client {
       if (cell === null) void owned?.sandbox.cancel();
       else owned?.cells.get(cell)?.abort();
     });
-    this.#serve("session_get_variable", async ({ session, name }) => {
-      const value = await this.#session(session).sandbox.getVariable(name);
+    this.#serveSandbox("session_get_variable", async (sandbox, { name }) => {
+      const value = await sandbox.getVariable(name);
       if (value === undefined) return { found: false as const };
       return { found: true as const, value: JSON.stringify(encodeDecoded(value)) };
     });
-    this.#serve("session_set_variable", async ({ session, name, value }) => {
-      await this.#session(session).sandbox.setVariable(name, readValue(value));
+    this.#serveSandbox("session_set_variable", async (sandbox, { name, value }) => {
+      await sandbox.setVariable(name, readValue(value));
       return {};
     });
-    this.#serve("session_variables", async ({ session }) => ({
-      variables: [...(await this.#session(session).sandbox.variables())],
+    this.#serveSandbox("session_variables", async (sandbox) => ({
+      variables: [...(await sandbox.variables())],
     }));
-    this.#serve("session_complete", ({ session, ...at }) =>
-      completeFor(this.#session(session).sandbox, at),
+    this.#serveSandbox("session_complete", (sandbox, { session: _, ...at }) =>
+      completeFor(sandbox, at),
     );
-    this.#serve("session_is_complete", ({ session, code }) =>
-      this.#session(session).sandbox.isComplete(code),
-    );
-    this.#serve("session_checkpoints", async ({ session }) => ({
-      checkpoints: [...(await this.#session(session).sandbox.checkpoints())],
+    this.#serveSandbox("session_is_complete", (sandbox, { code }) => sandbox.isComplete(code));
+    this.#serveSandbox("session_checkpoints", async (sandbox) => ({
+      checkpoints: [...(await sandbox.checkpoints())],
     }));
-    this.#serve("session_undo", ({ session, cells }) => this.#session(session).sandbox.undo(cells));
+    this.#serveSandbox("session_undo", (sandbox, { cells }) => sandbox.undo(cells));
     this.#serve("session_fork", async ({ session }) => {
       const owned = this.#session(session);
       const fork = await owned.sandbox.fork();
@@ -150,34 +152,44 @@ export class Client {
   }
 
   #serveAgent(): void {
-    this.#serve("session_get_agent_state", async ({ session }) => {
-      const state = await this.#session(session).sandbox.getAgentState();
-      return { state: JSON.stringify(encodeDecoded(state)) };
-    });
-    this.#serve("session_set_agent_state", async ({ session, state }) => {
-      await this.#session(session).sandbox.setAgentState(readValue(state));
+    this.#serveSandbox("session_get_agent_state", async (sandbox) => ({
+      state: JSON.stringify(encodeDecoded(await sandbox.getAgentState())),
+    }));
+    this.#serveSandbox("session_set_agent_state", async (sandbox, { state }) => {
+      await sandbox.setAgentState(readValue(state));
       return {};
     });
-    this.#serve("session_put_spilled", async ({ session, files }) => ({
-      folder: await this.#session(session).sandbox.putSpilled(files),
+    this.#serveSandbox("session_put_spilled", async (sandbox, { files }) => ({
+      folder: await sandbox.putSpilled(files),
     }));
   }
 
   #serveFiles(): void {
-    this.#serve("session_list_files", ({ session }) =>
-      this.#session(session).sandbox.askFiles("list_files", {}),
-    );
-    this.#serve("session_open_file", ({ session, ...order }) =>
-      this.#session(session).sandbox.askFiles("open_file", order),
-    );
-    this.#serve("session_read_file", ({ session, ...order }) =>
-      this.#session(session).sandbox.askFiles("read_file", order),
-    );
-    this.#serve("session_write_file", ({ session, ...order }, attachments) =>
-      this.#session(session).sandbox.askFiles("write_file", order, attachments),
-    );
-    this.#serve("session_close_file", ({ session, ...order }) =>
-      this.#session(session).sandbox.askFiles("close_file", order),
+    this.#serveFile("list_files");
+    this.#serveFile("open_file");
+    this.#serveFile("read_file");
+    this.#serveFile("write_file");
+    this.#serveFile("close_file");
+  }
+
+  /** The daemon's messages are the session's, with the session's id. */
+  #serveFile<M extends FileMethod>(method: M): void {
+    this.#serveSandbox(`session_${method}`, (sandbox, { session: _, ...order }, attachments) => {
+      const answer = sandbox.askFiles(method, order as unknown as FileOrder<M>, attachments);
+      return answer as unknown as Promise<Result<`session_${M}`>>;
+    });
+  }
+
+  #serveSandbox<M extends SessionMethod>(
+    method: M,
+    respond: (
+      sandbox: PythonSandbox,
+      params: Params<M>,
+      attachments: readonly Buffer[],
+    ) => Promise<Result<M>>,
+  ): void {
+    this.#serve(method, (params, attachments) =>
+      respond(this.#session(params.session).sandbox, params, attachments),
     );
   }
 

@@ -2,7 +2,7 @@ const NEWLINE = 0x0a;
 const RETURN = 0x0d;
 
 /** One line, or a note that one exceeded the limit and was dropped. */
-export type Line = { readonly text: string } | { readonly limit: number };
+export type DecodedLine = { readonly text: string } | { readonly limit: number };
 
 /** Takes a stream of bytes apart into lines, and never holds more than the longest one allowed. */
 export class LineDecoder {
@@ -15,7 +15,7 @@ export class LineDecoder {
     this.#most = most;
   }
 
-  *take(chunk: Buffer): Generator<Line, void, undefined> {
+  *take(chunk: Buffer): Generator<DecodedLine, void, undefined> {
     let from = 0;
     for (;;) {
       const end = chunk.indexOf(NEWLINE, from);
@@ -38,7 +38,7 @@ export class LineDecoder {
     this.#pieces = [];
   }
 
-  #finish(): Line {
+  #finish(): DecodedLine {
     const whole = this.#pieces.length === 1 ? this.#pieces[0] : Buffer.concat(this.#pieces);
     const isTooLong = this.#isTooLong;
     this.#pieces = [];

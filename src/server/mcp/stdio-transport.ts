@@ -9,7 +9,7 @@ import {
   type Transport,
 } from "@modelcontextprotocol/server";
 import { CellarError } from "../../errors.js";
-import { type Line, LineDecoder } from "./line-decoder.js";
+import { type DecodedLine, LineDecoder } from "./line-decoder.js";
 
 /** The longest message that is read: a file to be written comes in one. */
 export const LONGEST_MESSAGE = 32 * 1024 * 1024;
@@ -100,7 +100,7 @@ export class StdioTransport implements Transport {
     this.#finish();
   }
 
-  #read(line: Line): void {
+  #read(line: DecodedLine): void {
     const read = messageOf(line);
     if (this.#isClosed || read === undefined) return;
     if ("message" in read) {
@@ -135,13 +135,15 @@ function wellFormed(json: string): string {
   );
 }
 
-interface Refusal {
+interface InvalidLine {
   readonly code: number;
   readonly reason: string;
   readonly id?: RequestId | undefined;
 }
 
-function messageOf(line: Line): { readonly message: JSONRPCMessage } | Refusal | undefined {
+function messageOf(
+  line: DecodedLine,
+): { readonly message: JSONRPCMessage } | InvalidLine | undefined {
   if ("limit" in line) {
     return { code: INVALID_REQUEST, reason: `a message has more than ${line.limit} bytes` };
   }
