@@ -42,7 +42,7 @@ const SECCOMP_FD = FIRST_FREE_DESCRIPTOR + 1;
 const VIEW_FD = FIRST_FREE_DESCRIPTOR + 2;
 
 /** Where the parts of a Pyodide process are on the host. */
-export interface Site {
+export interface PyodideFiles {
   readonly packageRoot: string;
   /** The folder of pyodide.mjs. */
   readonly distribution: string;
@@ -50,7 +50,7 @@ export interface Site {
 }
 
 export interface LaunchOrder {
-  readonly site: Site;
+  readonly files: PyodideFiles;
   readonly limits: Limits;
   readonly packages: readonly string[];
   /** A snapshot to start from, a request to send one, or neither. */
@@ -80,7 +80,7 @@ export interface Walls {
 
 /** Starts the process without isolation, with limits where they can be set. */
 export function launchBare(order: LaunchOrder, tools: Tools): ChildProcess {
-  const { packageRoot, distribution, wheels } = order.site;
+  const { packageRoot, distribution, wheels } = order.files;
   const plan = planOf(order, {
     distribution,
     wheels,
@@ -107,23 +107,23 @@ export function launchWalled(
   tools: Tools,
   admit: (pid: number) => void,
 ): ChildProcess {
-  const { site } = order;
+  const { files } = order;
   const guest = {
     distribution: `${GUEST_ROOT}/pyodide`,
     runner: `${GUEST_ROOT}/python`,
-    wheels: site.wheels === null ? null : `${GUEST_ROOT}/wheels`,
+    wheels: files.wheels === null ? null : `${GUEST_ROOT}/wheels`,
   };
   const node = `${GUEST_ROOT}/bin/node`;
   const inside = `${GUEST_ROOT}/dist/backends/pyodide/inside`;
   const parts: Binding[] = [
     { host: walls.engine.executable, guest: node },
-    { host: join(site.packageRoot, "package.json"), guest: `${GUEST_ROOT}/package.json` },
-    { host: insideOf(site.packageRoot), guest: inside },
-    { host: runnerOf(site.packageRoot), guest: guest.runner },
-    { host: site.distribution, guest: guest.distribution },
-    ...(site.wheels === null || guest.wheels === null
+    { host: join(files.packageRoot, "package.json"), guest: `${GUEST_ROOT}/package.json` },
+    { host: insideOf(files.packageRoot), guest: inside },
+    { host: runnerOf(files.packageRoot), guest: guest.runner },
+    { host: files.distribution, guest: guest.distribution },
+    ...(files.wheels === null || guest.wheels === null
       ? []
-      : [{ host: site.wheels, guest: guest.wheels }]),
+      : [{ host: files.wheels, guest: guest.wheels }]),
     ...walls.engine.libraries,
   ];
   const { shown, view, dropping, credentials } = reachable(parts, walls);

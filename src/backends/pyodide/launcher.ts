@@ -4,9 +4,7 @@ import type { HostEnvironment } from "../../config/environment.js";
 import { type Cgroups, prepareCgroups } from "../../isolation/cgroups/cgroups.js";
 import { thisEngine } from "../../isolation/engine-wall.js";
 import { executablesOn, locateBwrap } from "../../isolation/layout.js";
-import type { ProbeFacts } from "../../isolation/levels.js";
 import { type Architecture, engineSeccompProgram } from "../../isolation/seccomp/seccomp.js";
-import type { DeathCause } from "../../protocol/messages.js";
 import { sandboxIdentity } from "../host/identity.js";
 import { RunFolder } from "../host/run-folder.js";
 import { unavailable } from "../host/start-failure.js";
@@ -25,12 +23,10 @@ const SYSTEM_PATH = "/usr/bin:/bin:/usr/sbin:/sbin";
 
 export interface StartedProcess {
   readonly child: ChildProcess;
-  readonly exitCause: () => DeathCause | undefined;
-  readonly groupFacts: () => ProbeFacts;
-  readonly clear: () => void;
+  readonly group: SessionGroup;
 }
 
-/** What pool are built on here: with walls or without, and everything needed to start a process. */
+/** Starts processes, with walls or without. */
 export class Launcher implements Disposable {
   readonly targets: ProbeTargets;
   readonly #walls: Walls | undefined;
@@ -100,21 +96,12 @@ export class Launcher implements Disposable {
   }
 
   start(order: LaunchOrder, session: string): StartedProcess {
-    if (this.#walls === undefined) {
-      return {
-        child: launchBare(order, this.#tools),
-        exitCause: () => undefined,
-        groupFacts: () => new SessionGroup(this.#cgroups, session, order.limits).facts(),
-        clear: () => {},
-      };
-    }
     const group = new SessionGroup(this.#cgroups, session, order.limits);
-    return {
-      child: launchWalled(order, this.#walls, this.#tools, (pid) => group.admit(pid)),
-      exitCause: () => (group.wasOutOfMemory ? { kind: "oom" } : undefined),
-      groupFacts: () => group.facts(),
-      clear: () => group[Symbol.dispose](),
-    };
+    const child =
+      this.#walls === undefined
+        ? launchBare(order, this.#tools)
+        : launchWalled(order, this.#walls, this.#tools, (pid) => group.admit(pid));
+    return { child, group };
   }
 
   [Symbol.dispose](): void {

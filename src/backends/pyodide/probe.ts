@@ -1,17 +1,18 @@
 import { randomBytes } from "node:crypto";
-import { readFileSync, readlinkSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { z } from "zod";
 import type { Finding, ProbeFacts } from "../../isolation/levels.js";
+import { NAMESPACES, namespaceOf } from "./inside/probe.js";
 
-const NAMESPACES = ["pid", "mnt", "ipc", "uts", "net", "user"] as const;
 /** What the wall sets itself. */
 const GIVEN_ENVIRONMENT = ["LD_LIBRARY_PATH", "PWD"];
 
 const answerSchema = z.strictObject({
   reads_canary: z.boolean(),
   reads_own_file: z.boolean(),
+  /** Null when it was not asked to try. */
   reaches_host: z.boolean().nullable(),
   writes_root: z.boolean(),
   status: z.string().max(16_384),
@@ -19,6 +20,9 @@ const answerSchema = z.strictObject({
   environment: z.array(z.string()).max(1024),
   namespaces: z.record(z.string(), z.string()),
 });
+
+/** What the process found out about its walls, before anything else ran in it. */
+export type ProbeAnswer = z.infer<typeof answerSchema>;
 
 /** A file and a port of the host that nothing behind a wall may reach, though everybody else can. */
 export class ProbeTargets implements Disposable {
@@ -152,14 +156,6 @@ function parsed(text: string): unknown {
     return JSON.parse(text);
   } catch {
     return undefined;
-  }
-}
-
-function namespaceOf(name: string): string {
-  try {
-    return readlinkSync(`/proc/self/ns/${name}`);
-  } catch {
-    return "";
   }
 }
 

@@ -1,14 +1,14 @@
 import { randomBytes } from "node:crypto";
 import type { HostEnvironment } from "../../config/environment.js";
 import type { Settings } from "../../config.js";
-import { CellarError, describeError, isCellarError } from "../../errors.js";
+import { describeError, isCellarError } from "../../errors.js";
 import { assess, type Finding, type IsolationReport } from "../../isolation/levels.js";
 import type { Limits } from "../../protocol/messages.js";
 import { explainStartFailure } from "../host/start-failure.js";
 import { wireLimits } from "../host/wire-limits.js";
 import { closedError } from "../session/checks.js";
 import type { Session } from "../session/session.js";
-import type { LaunchOrder, Site } from "./launch-plan.js";
+import type { LaunchOrder, PyodideFiles } from "./launch-plan.js";
 import type { Launcher } from "./launcher.js";
 import { factsOf } from "./probe.js";
 import { openSession } from "./session.js";
@@ -17,7 +17,7 @@ import type { SnapshotStore } from "./snapshot.js";
 /** A replacement that started at once would take processor time from the one just handed out. */
 const REFILL_MS = 500;
 
-/** What programs around a opened say when they fail. */
+/** What the programs around a process say when they fail. */
 const WALL_WORDS = /^(bwrap|setpriv|prlimit): /m;
 
 export interface ProcessLease {
@@ -32,7 +32,7 @@ export interface ProcessPoolOptions {
   readonly settings: Settings;
   readonly hostEnvironment: HostEnvironment;
   readonly launcher: Launcher;
-  readonly site: Site;
+  readonly files: PyodideFiles;
   /** Undefined to start without. */
   readonly snapshots: SnapshotStore | undefined;
 }
@@ -115,23 +115,24 @@ export class ProcessPool {
   }
 
   async #launch(memory: LaunchOrder["memory"], reason: string): Promise<ProcessLease> {
-    const { launcher, site, settings, hostEnvironment, snapshots } = this.#options;
+    const { launcher, files, settings, hostEnvironment, snapshots } = this.#options;
     if (this.#isClosed) throw closedError("the runtime was shut down");
     const id = randomBytes(12).toString("hex");
-    const { packages } = settings;
     const probe = {
       canary: launcher.targets.canary,
       port: this.#network === undefined ? launcher.targets.port : null,
     };
-    const order = { site, limits: this.#limits, packages, memory, probe };
-    const started = launcher.start(order, id);
+    const order = { files, limits: this.#limits, packages: settings.packages, memory, probe };
+    const { child, group } = launcher.start(order, id);
     try {
-      const opened = await openSession(started.child, this.#limits, id, started.exitCause);
+      const opened = await openSession(child, this.#limits, id, () =>
+        group.wasOutOfMemory ? { kind: "oom" } : undefined,
+      );
       const { session } = opened;
       this.#sessions.add(session);
       session.gone.then(() => {
         this.#sessions.delete(session);
-        started.clear();
+        group[Symbol.dispose]();
       });
       opened.memory.then((bytes) => keep(snapshots, bytes));
       if (this.#isClosed) {
@@ -143,13 +144,13 @@ export class ProcessPool {
         pid: opened.pid,
         isWalled: launcher.isWalled,
         environmentNames: hostEnvironment.environmentNames,
-        groups: started.groupFacts(),
+        groups: group.facts(),
         network: this.#network,
       });
       this.#network = facts.network;
       return { session, isolation: assess(facts), python: opened.python, reason };
     } catch (error) {
-      started.clear();
+      group[Symbol.dispose]();
       const said = describeError(error);
       throw launcher.isWalled && WALL_WORDS.test(said.replace(/^.*?: /, ""))
         ? explainStartFailure(error)
@@ -164,9 +165,7 @@ function keep(snapshots: SnapshotStore | undefined, bytes: Buffer | undefined): 
   try {
     snapshots?.save(bytes);
   } catch (error) {
-    const failure = error instanceof CellarError ? error.message : describeError(error);
-    process.emitWarning(`could not save Pyodide's snapshot: ${failure}`, {
-      type: "CellarWarning",
-    });
+    const message = `could not save Pyodide's snapshot: ${describeError(error)}`;
+    process.emitWarning(message, { type: "CellarWarning" });
   }
 }

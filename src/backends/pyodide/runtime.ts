@@ -24,7 +24,7 @@ import type { Session } from "../session/session.js";
 import { openDirectSession, ThreadDeadline } from "./direct.js";
 import { findDistribution } from "./distribution.js";
 import { type InterpreterPlan, PyodideInterpreter } from "./inside/interpreter.js";
-import type { Site } from "./launch-plan.js";
+import type { PyodideFiles } from "./launch-plan.js";
 import { Launcher } from "./launcher.js";
 import { type ProcessLease, ProcessPool } from "./process-pool.js";
 import { DirectPyodideSandbox, PyodideSandbox } from "./sandbox.js";
@@ -75,8 +75,7 @@ export class PyodideRuntime implements AsyncDisposable {
   ): Promise<PyodideSandbox | DirectPyodideSandbox> {
     const wishes = splitConfig(config);
     const settings = resolveSettings(wishes.options, this.#layers);
-    refuseMounts(wishes);
-    refuseNetwork(settings);
+    refuseUnsupported(wishes, settings);
     const { callbacks } = wishes;
     const sessions = settings.useWorker
       ? this.#inProcess(settings, chosen)
@@ -119,7 +118,8 @@ export class PyodideRuntime implements AsyncDisposable {
       const isolation = assess({
         limits: { ok: false, detail: "Pyodide runs in the caller's own process" },
       });
-      refuseWithoutWalls(settings, isolation.level, inOwnThread());
+      const why = unavailable("useWorker: false runs Python in your own thread", "own-thread");
+      refuseWithoutWalls(settings, isolation.level, why);
       const { session, python, reason } = await this.#loads.run(() => this.#load(settings));
       const process = { session, isolation, python, reason };
       return leaseOf(settings, process, "useWorker is false", { chosen, mode: "direct" });
@@ -130,13 +130,13 @@ export class PyodideRuntime implements AsyncDisposable {
   /** One at a time: while one is loaded, WebAssembly is not quite as usual in this thread. */
   async #load(settings: Settings): Promise<Omit<ProcessLease, "isolation">> {
     if (this.#isClosed) throw closedError("the runtime was shut down");
-    const { site, snapshots, isRemote } = await this.#supplies(settings);
+    const { files, snapshots, isRemote } = await this.#supplies(settings);
     if (isRemote) throw remoteCode();
     const limits = wireLimits(settings.limits);
     const plan = {
-      distribution: site.distribution,
-      runner: join(site.packageRoot, "python", "cellar_runner"),
-      wheels: site.wheels,
+      distribution: files.distribution,
+      runner: join(files.packageRoot, "python", "cellar_runner"),
+      wheels: files.wheels,
       packages: settings.packages,
       maxBytes: limits.memory_mb * 1024 * 1024,
     };
@@ -189,7 +189,7 @@ export class PyodideRuntime implements AsyncDisposable {
   }
 
   async #build(settings: Settings, hasWalls: boolean): Promise<ProcessPool> {
-    const [launcher, { site, snapshots }] = await Promise.all([
+    const [launcher, { files, snapshots }] = await Promise.all([
       this.#launcherFor(hasWalls),
       this.#supplies(settings),
     ]);
@@ -197,7 +197,7 @@ export class PyodideRuntime implements AsyncDisposable {
       settings,
       hostEnvironment: this.#hostEnvironment,
       launcher,
-      site,
+      files,
       snapshots: this.#hasSnapshots ? snapshots : undefined,
     });
   }
@@ -205,7 +205,7 @@ export class PyodideRuntime implements AsyncDisposable {
   async #supplies({
     indexURL,
     packages,
-  }: Settings): Promise<{ site: Site; snapshots: SnapshotStore; isRemote: boolean }> {
+  }: Settings): Promise<{ files: PyodideFiles; snapshots: SnapshotStore; isRemote: boolean }> {
     const { packageRoot } = this.#hostEnvironment;
     requireOwnFiles(packageRoot, "pyodide");
     const distribution = await findDistribution(indexURL, this.#cache);
@@ -217,8 +217,8 @@ export class PyodideRuntime implements AsyncDisposable {
       process.versions.v8,
       process.arch,
     ]);
-    const site = { packageRoot, distribution: distribution.folder, wheels };
-    return { site, snapshots, isRemote: distribution.isRemote };
+    const files = { packageRoot, distribution: distribution.folder, wheels };
+    return { files, snapshots, isRemote: distribution.isRemote };
   }
 
   #launcherFor(hasWalls: boolean): Promise<Launcher> {
@@ -281,37 +281,27 @@ function remoteCode(): CellarError {
   );
 }
 
-function inOwnThread(): CellarError {
-  return unavailable("useWorker: false runs Python in your own thread", "own-thread");
-}
-
 function leftOut(): CellarError {
   return process.platform === "linux"
     ? unavailable("bubblewrap was disabled by the caller", "left-out")
     : unavailable(`bubblewrap needs Linux, and this is ${process.platform}`, "platform");
 }
 
-function refuseMounts({ mounts }: Wishes): void {
-  if (mounts.length === 0) return;
-  throw new CellarError(
-    "UNSUPPORTED",
-    "Pyodide does not support mounts: it has its own file system",
-    {
-      remedy: 'Pass data with initialize() or setVariable(), or use the backend "native".',
-    },
-  );
+function refuseUnsupported({ mounts }: Wishes, { network, pids }: Settings): void {
+  if (mounts.length > 0) {
+    const remedy = 'Pass data with initialize() or setVariable(), or use the backend "native".';
+    throw unsupported("mounts: it has its own file system", remedy);
+  }
+  if (pids === "host") {
+    const remedy = 'Leave pids at "own", or use the backend "native".';
+    throw unsupported('pids: "host"', remedy, { option: "pids" });
+  }
+  if (network !== "none") {
+    const remedy = 'Leave network at "none", or use the backend "native".';
+    throw unsupported("network access", remedy, { option: "network" });
+  }
 }
 
-function refuseNetwork({ network, pids }: Settings): void {
-  if (pids === "host") {
-    throw new CellarError("UNSUPPORTED", 'Pyodide does not support pids: "host"', {
-      remedy: 'Leave pids at "own", or use the backend "native".',
-      details: { option: "pids" },
-    });
-  }
-  if (network === "none") return;
-  throw new CellarError("UNSUPPORTED", "Pyodide does not support network access", {
-    remedy: 'Leave network at "none", or use the backend "native".',
-    details: { option: "network" },
-  });
+function unsupported(what: string, remedy: string, details = {}): CellarError {
+  return new CellarError("UNSUPPORTED", `Pyodide does not support ${what}`, { remedy, details });
 }

@@ -1,21 +1,9 @@
 import { readFileSync, readlinkSync, writeFileSync } from "node:fs";
+import type { ProbeAnswer } from "../probe.js";
 import type { ProcessPlan } from "./plan.js";
 
-const NAMESPACES = ["pid", "mnt", "ipc", "uts", "net", "user"] as const;
+export const NAMESPACES = ["pid", "mnt", "ipc", "uts", "net", "user"] as const;
 const CONNECT_MS = 1000;
-
-/** What the process found out about its walls, before anything else ran in it. */
-export interface ProbeAnswer {
-  readonly reads_canary: boolean;
-  readonly reads_own_file: boolean;
-  /** Null when it was not asked to try. */
-  readonly reaches_host: boolean | null;
-  readonly writes_root: boolean;
-  readonly status: string;
-  readonly limits: string;
-  readonly environment: readonly string[];
-  readonly namespaces: Readonly<Record<string, string>>;
-}
 
 /** Tries what must not work, beside what must. */
 export async function tryWalls({ canary, port }: ProcessPlan["probe"]): Promise<ProbeAnswer> {
@@ -70,7 +58,7 @@ function textOf(path: string): string {
   }
 }
 
-function namespaceOf(name: string): string {
+export function namespaceOf(name: string): string {
   try {
     return readlinkSync(`/proc/self/ns/${name}`);
   } catch {
