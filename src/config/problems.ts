@@ -11,6 +11,16 @@ const SECRET = /key|token|secret|password|header|env/i;
 
 const UNITS = { ms: " of milliseconds", MB: " of MB" } as const;
 
+const KINDS = {
+  int: "a whole number",
+  number: "a number",
+  string: "a text",
+  boolean: "true or false",
+  array: "a list",
+  object: "an object",
+  record: "an object",
+} as const;
+
 export interface CheckedOptions {
   /** What was given. */
   readonly input: unknown;
@@ -102,34 +112,12 @@ function wanted(issue: Issue, unit: keyof typeof UNITS | undefined): string {
 }
 
 function sizeWanted(origin: string): string {
-  switch (origin) {
-    case "string":
-      return "a text with a length of ";
-    case "array":
-      return "a list with a length of ";
-    default:
-      return "";
-  }
+  return origin === "string" || origin === "array" ? `${KINDS[origin]} with a length of ` : "";
 }
 
 function kindWanted(expected: string, counted: string): string {
-  switch (expected) {
-    case "int":
-      return `a whole number${counted}`;
-    case "number":
-      return `a number${counted}`;
-    case "string":
-      return "a text";
-    case "boolean":
-      return "true or false";
-    case "array":
-      return "a list";
-    case "object":
-    case "record":
-      return "an object";
-    default:
-      return expected;
-  }
+  const kind = Object.hasOwn(KINDS, expected) ? KINDS[expected as keyof typeof KINDS] : expected;
+  return expected === "int" || expected === "number" ? kind + counted : kind;
 }
 
 function oneOf(values: readonly unknown[]): string {

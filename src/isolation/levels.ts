@@ -29,11 +29,8 @@ export type ProbeName = keyof typeof PROBES;
 
 export type ProbeFacts = Partial<Readonly<Record<ProbeName, Finding>>>;
 
-export interface IsolationCheck {
+export interface IsolationCheck extends Finding {
   name: ProbeName;
-  ok: boolean;
-  detail: string;
-  fix?: string | undefined;
 }
 
 export interface IsolationReport {
@@ -84,13 +81,9 @@ export function assess(facts: ProbeFacts): IsolationReport {
     level,
     claims: claimOf(level),
     missing: LIMITED.filter((name) => !holds(name)),
-    checks: probeNames().map((name) => {
-      const finding = facts[name] ?? { ok: false, detail: "not probed" };
-      return { name, ...finding };
-    }),
+    checks: (Object.keys(PROBES) as ProbeName[]).map((name) => ({
+      name,
+      ...(facts[name] ?? { ok: false, detail: "not probed" }),
+    })),
   };
-}
-
-function probeNames(): ProbeName[] {
-  return Object.keys(PROBES).filter((name): name is ProbeName => name in PROBES);
 }

@@ -1,7 +1,20 @@
+import { isPlain } from "../../config/layers.js";
 import { isArgumentName } from "./names.js";
 
 const MOST_CHOICES = 20;
 const LONGEST_DEFAULT = 60;
+
+const PYTHON_TYPES = new Map<unknown, string>(
+  Object.entries({
+    string: "str",
+    integer: "int",
+    number: "float",
+    boolean: "bool",
+    null: "None",
+    object: "dict",
+    array: "list",
+  }),
+);
 
 export interface ToolParameter {
   readonly name: string;
@@ -24,13 +37,13 @@ export const ANYTHING: ToolParameters = { listed: [], open: true };
 
 /** The parameters in a JSON Schema; undefined if it does not describe an object. */
 export function parametersOf(schema: unknown): ToolParameters | undefined {
-  if (!isRecord(schema)) return ANYTHING;
+  if (!isPlain(schema)) return ANYTHING;
   if (schema.type !== undefined && schema.type !== "object") return undefined;
   if (schema.type === undefined && schema.properties === undefined) return ANYTHING;
   const { properties, required, additionalProperties } = schema;
   const needed = Array.isArray(required) ? required : [];
   return {
-    listed: Object.entries(isRecord(properties) ? properties : {}).map(([name, property]) => ({
+    listed: Object.entries(isPlain(properties) ? properties : {}).map(([name, property]) => ({
       name,
       required: needed.includes(name),
       type: typeOf(property),
@@ -69,33 +82,15 @@ export function parameterLines({ listed }: ToolParameters): string[] {
 }
 
 function typeOf(schema: unknown): string {
-  if (!isRecord(schema)) return "";
+  if (!isPlain(schema)) return "";
   const { type, enum: choices, const: only, anyOf, oneOf, items } = schema;
   if (only !== undefined) return literal([only]);
   if (Array.isArray(choices)) return literal(choices);
   const either = Array.isArray(anyOf) ? anyOf : oneOf;
   if (Array.isArray(either)) return union(either.map(typeOf));
   if (Array.isArray(type)) return union(type.map((one) => typeOf({ ...schema, type: one })));
-  switch (type) {
-    case "string":
-      return "str";
-    case "integer":
-      return "int";
-    case "number":
-      return "float";
-    case "boolean":
-      return "bool";
-    case "null":
-      return "None";
-    case "object":
-      return "dict";
-    case "array": {
-      const item = typeOf(items);
-      return item === "" ? "list" : `list[${item}]`;
-    }
-    default:
-      return "";
-  }
+  const item = type === "array" ? typeOf(items) : "";
+  return item === "" ? (PYTHON_TYPES.get(type) ?? "") : `list[${item}]`;
 }
 
 function union(types: readonly string[]): string {
@@ -109,7 +104,7 @@ function literal(choices: readonly unknown[]): string {
 }
 
 function fallbackOf(schema: unknown): string {
-  if (!isRecord(schema) || schema.default === undefined) return "None";
+  if (!isPlain(schema) || schema.default === undefined) return "None";
   const written = pythonOf(schema.default);
   return written.length > LONGEST_DEFAULT ? "..." : written;
 }
@@ -129,10 +124,6 @@ function pythonOf(value: unknown): string {
 }
 
 function textOf(schema: unknown, member: string): string {
-  const text = isRecord(schema) ? schema[member] : undefined;
+  const text = isPlain(schema) ? schema[member] : undefined;
   return typeof text === "string" ? text : "";
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -103,7 +103,7 @@ describe("cellar exec, before anything runs", () => {
   it("says what a flag takes, and what a bare number of it means", async () => {
     const time = await cellar(["exec", "--timeout", "5x", "-c", "1"]);
     expect(time.stderr).toContain(
-      "'5x' is invalid. Write 500ms, 5s, 2m or 1h; a number alone is seconds",
+      "'5x' is invalid. Write 500ms, 5s, 2m or 1h; a number without a unit is in seconds",
     );
     const small = await cellar(["exec", "--memory", "1", "-c", "1"]);
     expect(small.stderr).toContain("It is 1 MB, and a session needs at least 8 MB");

@@ -77,7 +77,9 @@ export function addSandboxOptions(
 export function parseSeconds(text: string): number {
   const time = readDuration(text, "s");
   if (time === undefined || time.value === 0) {
-    throw new InvalidArgumentError(`Write ${DURATION_EXAMPLES}; a number alone is seconds.`);
+    throw new InvalidArgumentError(
+      `Write ${DURATION_EXAMPLES}; a number without a unit is in seconds.`,
+    );
   }
   if (time.value > LONGEST_TIMEOUT_MS) {
     const hours = Math.floor(LONGEST_TIMEOUT_MS / 3_600_000);
@@ -90,7 +92,7 @@ export function parseSeconds(text: string): number {
 function parseMemory(text: string): number {
   const size = readMegabytes(text);
   if (size === undefined) {
-    throw new InvalidArgumentError(`Write ${SIZE_EXAMPLES}; a number alone is MB.`);
+    throw new InvalidArgumentError(`Write ${SIZE_EXAMPLES}; a number without a unit is in MB.`);
   }
   if (size.value < LEAST_MEMORY_MB) {
     const told = `It is ${size.value} MB, and a session needs at least ${LEAST_MEMORY_MB} MB.`;

@@ -26,8 +26,8 @@ describe("cgroups of this machine", () => {
 
   function splitPlaces() {
     const { memory, pids } = locateHierarchies("/proc/self");
-    return memory !== undefined && pids !== undefined && isWritable(memory.own)
-      ? { memory: memory.own, pids: pids.own }
+    return memory !== undefined && pids !== undefined && isWritable(memory)
+      ? { memory, pids }
       : undefined;
   }
 
@@ -164,8 +164,8 @@ describe("cgroups of a made-up machine", () => {
     ].join("\n");
     const groups = "5:memory:/docker/abc/inner\n4:pids,cpu:/x:y\n0::/not-below\n";
     expect(locateHierarchies(machine(mounts, groups))).toEqual({
-      memory: { own: "/cg/memory/inner" },
-      pids: { own: "/cg/with blank/x:y" },
+      memory: "/cg/memory/inner",
+      pids: "/cg/with blank/x:y",
       unified: undefined,
     });
   });

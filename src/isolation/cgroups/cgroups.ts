@@ -13,7 +13,7 @@ import {
 import { availableParallelism } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { remedyFor } from "../remedies.js";
-import { locateHierarchies, type Placement } from "./hierarchies.js";
+import { locateHierarchies } from "./hierarchies.js";
 
 export interface CgroupOptions {
   /** The user inside the wall, which makes a group for each session. */
@@ -78,16 +78,16 @@ export function prepareCgroups(options: CgroupOptions): Cgroups {
 }
 
 function prepareSplit(
-  memory: Placement,
-  pids: Placement,
-  cpu: Placement | undefined,
+  memory: string,
+  pids: string,
+  cpu: string | undefined,
   options: CgroupOptions,
 ): SplitCgroups {
   const undo = new Undo();
   try {
-    const open = (place: Placement) => {
-      sweep(place.own);
-      const folder = makeGroup(join(place.own, options.name), undo);
+    const open = (own: string) => {
+      sweep(own);
+      const folder = makeGroup(join(own, options.name), undo);
       delegate(folder, options);
       return { folder, descriptor: openFolder(folder, undo) };
     };
@@ -114,8 +114,8 @@ function prepareSplit(
   }
 }
 
-function prepareUnified(place: Placement, options: CgroupOptions): UnifiedCgroups | NoCgroups {
-  const parent = HOST_GROUP.test(basename(place.own)) ? dirname(place.own) : place.own;
+function prepareUnified(own: string, options: CgroupOptions): UnifiedCgroups | NoCgroups {
+  const parent = HOST_GROUP.test(basename(own)) ? dirname(own) : own;
   const offered = words(readFileSync(join(parent, "cgroup.controllers"), "utf8"));
   const lacking = CONTROLLERS.filter((controller) => !offered.includes(controller));
   if (lacking.length > 0) {

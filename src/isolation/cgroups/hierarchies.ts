@@ -1,16 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-export interface Placement {
-  /** The folder of the group this process is in. */
-  own: string;
-}
-
+/** The folders of the groups that this process is in. */
 export interface Hierarchies {
-  memory: Placement | undefined;
-  pids: Placement | undefined;
-  cpu: Placement | undefined;
-  unified: Placement | undefined;
+  memory: string | undefined;
+  pids: string | undefined;
+  cpu: string | undefined;
+  unified: string | undefined;
 }
 
 interface MountPoint {
@@ -26,7 +22,7 @@ export function locateHierarchies(processFolder: string): Hierarchies {
   const mounts = mountPoints(readFileSync(join(processFolder, "mountinfo"), "utf8"));
   const groups = memberships(readFileSync(join(processFolder, "cgroup"), "utf8"));
   const split = (controller: string) =>
-    placement(
+    groupFolder(
       mounts.find(({ type, options }) => type === "cgroup" && options.includes(controller)),
       groups.get(controller),
     );
@@ -34,7 +30,7 @@ export function locateHierarchies(processFolder: string): Hierarchies {
     memory: split("memory"),
     pids: split("pids"),
     cpu: split("cpu"),
-    unified: placement(
+    unified: groupFolder(
       mounts.find(({ type }) => type === "cgroup2"),
       groups.get(""),
     ),
@@ -68,16 +64,13 @@ function memberships(text: string): Map<string, string> {
   return groups;
 }
 
-function placement(
-  mount: MountPoint | undefined,
-  group: string | undefined,
-): Placement | undefined {
+function groupFolder(mount: MountPoint | undefined, group: string | undefined): string | undefined {
   if (mount === undefined || group === undefined) {
     return undefined;
   }
   const root = mount.root === "/" ? "" : mount.root;
   const inside = group === root || group.startsWith(`${root}/`);
-  return inside ? { own: join(mount.folder, group.slice(root.length)) } : undefined;
+  return inside ? join(mount.folder, group.slice(root.length)) : undefined;
 }
 
 /** The kernel writes blanks and backslashes in paths as octal. */

@@ -1,5 +1,6 @@
-import { accessSync, constants, readFileSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { executablesOn } from "../layout.js";
 
 /** How the user's own systemd is reached; undefined where it says nothing of itself. */
 export interface UserManager {
@@ -24,7 +25,7 @@ export function userScope(
   path: string,
   { runtimeFolder, busAddress }: UserManager,
 ): UserScope | undefined {
-  const program = located("systemd-run", path);
+  const [program] = executablesOn(path, "systemd-run");
   if (program === undefined || runtimeFolder === undefined) return undefined;
   const unit = `${name}.scope`;
   const options = ["--user", "--scope", "--quiet", "--collect", `--unit=${unit}`];
@@ -60,18 +61,4 @@ function groupOf(processFolder: string): string {
   } catch {
     return "";
   }
-}
-
-function located(program: string, path: string): string | undefined {
-  return path
-    .split(delimiter)
-    .map((folder) => join(folder, program))
-    .find((candidate) => {
-      try {
-        accessSync(candidate, constants.X_OK);
-        return true;
-      } catch {
-        return false;
-      }
-    });
 }
