@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { REPLConfig } from "../backends/backend.js";
 import { checkRuntime, splitConfig } from "../backends/options.js";
 import type { StatefulRuntime } from "../backends/stateful-sandbox.js";
-import { checkNames, kindOf, requireFunction, requireOptions } from "../config/kinds.js";
+import { checkNames, requireFunction, requireOptions } from "../config/kinds.js";
 import { invalidOptions } from "../config/problems.js";
 import { SANDBOX_NAMES } from "../config/setting-names.js";
 import { resolveSettings, type Settings } from "../config.js";
@@ -103,11 +103,7 @@ function checkStore(store: NotebookStore): NotebookStore {
 }
 
 function requireObject(options: NotebookOptions): NotebookOptions {
-  if (typeof options !== "object" || options === null) {
-    const message = `the options of a notebook must be an object, not ${kindOf(options)}`;
-    throw new CellarError("INVALID_INPUT", message, { remedy: `Give ${EXAMPLE}.` });
-  }
-  if (!("backend" in options)) return options;
+  if (!("backend" in requireOptions("the options of a notebook", options, EXAMPLE))) return options;
   throw new CellarError("INVALID_INPUT", "notebooks always use the native backend", {
     remedy: "Remove `backend`.",
   });
