@@ -30,13 +30,15 @@ def probe(canary, port):
                 raise OSError
     status = dict(line.split(":", 1) for line in open("/proc/self/status") if ":" in line)
     libc = ctypes.CDLL(None, use_errno=True)
+    # Before anything listens here: it could get the host's port number, and be taken for the host.
+    reaches_host = attempt(lambda: reach(("127.0.0.1", port)))
     inner = socket.socket()
     inner.bind(("127.0.0.1", 0))
     inner.listen(1)
     return {
         "reads_canary": attempt(lambda: open(canary).read()),
         "reads_own_file": attempt(lambda: open("/etc/passwd").read()),
-        "reaches_host": attempt(lambda: reach(("127.0.0.1", port))),
+        "reaches_host": reaches_host,
         "reaches_itself": attempt(lambda: reach(inner.getsockname())),
         "writes_root": attempt(lambda: open("/probe", "w").close()),
         "writes_workspace": attempt(lambda: open("/workspace/.probe", "w").close()),
