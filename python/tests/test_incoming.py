@@ -7,6 +7,7 @@ import tempfile
 import unittest
 
 from cellar_runner.context import incoming
+from cellar_runner.protocol.channel import Channel
 from cellar_runner.session.interrupts import Interrupts
 from cellar_runner.session.service import NoCheckpoints, Service
 
@@ -161,6 +162,8 @@ class Answers(list):
 
     def refuse(self, _identifier, _code, text):
         self.append(text)
+
+    report_error = Channel.report_error
 
 
 class Holder(Service):
