@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { REPLConfig } from "../backends/backend.js";
 import { checkRuntime, splitConfig } from "../backends/options.js";
 import type { StatefulRuntime } from "../backends/stateful-sandbox.js";
-import { checkNames, requireFunction, requireOptions } from "../config/kinds.js";
+import { checkNames, kindOf, requireFunction, requireOptions } from "../config/kinds.js";
 import { invalidOptions } from "../config/problems.js";
 import { SANDBOX_NAMES } from "../config/setting-names.js";
 import { resolveSettings, type Settings } from "../config.js";
@@ -42,6 +42,7 @@ export interface ResolvedNotebookOptions {
 }
 
 const EXAMPLE = '{ user: "ann", session: "sales", dir: "./notebooks" }';
+const REMEDY = "Give user and session as names, and dir as the folder for the notebooks.";
 
 const ownSchema = z.object({
   dir: z.string().min(1),
@@ -103,7 +104,12 @@ function checkStore(store: NotebookStore): NotebookStore {
 }
 
 function requireObject(options: NotebookOptions): NotebookOptions {
-  if (!("backend" in requireOptions("the options of a notebook", options, EXAMPLE))) return options;
+  if (typeof options !== "object" || options === null) {
+    const kind = kindOf(options);
+    const message = `the options of a notebook must be an object such as ${EXAMPLE}, not ${kind}`;
+    throw new CellarError("INVALID_INPUT", message, { remedy: REMEDY });
+  }
+  if (!("backend" in options)) return options;
   throw new CellarError("INVALID_INPUT", "notebooks always use the native backend", {
     remedy: "Remove `backend`.",
   });
@@ -114,6 +120,6 @@ function unfit({ issues }: z.ZodError, input: NotebookOptions): CellarError {
     input,
     known: OWN_NAMES,
     code: "INVALID_INPUT",
-    remedy: "Give user and session as names, and dir as the folder for the notebooks.",
+    remedy: REMEDY,
   });
 }
