@@ -114,7 +114,16 @@ describe("the documents", () => {
     const facts = [
       ...wordsIn(`${runner}/linux/jail.py`, /MASKED = \((.*)\)/, /"([\w-]+)"/g),
       ...wordsIn("src/isolation/layout.ts", /HARMLESS_ETC = \[([\s\S]*?)\]/, /"(.+?)"/g),
-      ...wordsIn("src/isolation/bwrap.ts", /ENVIRONMENT:.*?\{([\s\S]*?)\}/, /^ {2}(\w+):/gm),
+      ...wordsIn(
+        "src/isolation/bwrap.ts",
+        /sessionEnvironment[\s\S]*?return \{([\s\S]*?)\}/,
+        /^ {4}(\w+):/gm,
+      ),
+      ...wordsIn(
+        "src/isolation/bwrap.ts",
+        /function guestEnvironment[\s\S]*?return \{([\s\S]*?)\};/,
+        /^ {4}(\w+):/gm,
+      ),
       ...wordsIn(`${runner}/linux/fds.py`, /CHANNEL, .* = range\((\d+),/, /(\d+)/g),
       ...wordsIn(`${runner}/linux/fds.py`, /DESCRIPTOR_CEILING = (\d+)/, /(\d+)/g),
       String(SANDBOX_IDENTITY.uid),

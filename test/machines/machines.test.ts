@@ -52,7 +52,7 @@ describe("a temporary folder that is mounted", () => {
     needMachines(ctx);
     using fixture = new Fixture();
     const path = fixture.folder("tmp");
-    const mounts = [{ path, options: "size=64k,mode=1777" }];
+    const mounts = [{ path, options: "size=40k,mode=1777" }];
     const demo = [process.execPath, MAIN, "demo"];
     const { code, stdout } = await onMachine(mounts, demo, { ...ENV, TMPDIR: path });
     expect(code).toBe(1);

@@ -48,7 +48,7 @@ describe("a mount that is to be written", () => {
     const uid = isRoot ? sandboxIdentity()?.uid : process.getuid?.();
     const refused = {
       code: "INVALID_CONFIG",
-      message: expect.stringContaining(`it is user ${uid} of this machine`),
+      message: expect.stringContaining(`it runs as user ${uid}, and the folder belongs to`),
       remedy: isRoot ? expect.stringContaining(`chown ${uid} ${folder}`) : /Mount a folder/,
       details: { host: folder, guest: "/data" },
     };
