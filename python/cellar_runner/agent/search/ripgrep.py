@@ -11,8 +11,10 @@ from typing import Any
 from ...pristine import BUILTINS as __builtins__
 
 LONGEST_PATTERN = 100_000
+PIPE_BYTES = 1 << 20
+_SET_PIPE_SIZE = 1031
 
-_close, _read, _write, _pipe = os.close, os.read, os.write, os.pipe
+_open, _close, _read, _write, _pipe = os.open, os.close, os.read, os.write, os.pipe
 _spawn: Any = getattr(os, "posix_spawn", None)
 _kill: Any = getattr(os, "kill", None)
 _wait: Any = getattr(os, "waitpid", None)
@@ -26,10 +28,9 @@ _ERROR = re.compile(r"^error: (.*)$", re.MULTILINE)
 _FOREIGN = ("(?P=", "(?(", "(?>")
 
 try:
-    from ...linux import fds
+    from fcntl import fcntl as _control
 except ImportError:
-    # Windows, where ripgrep is not used.
-    fds = None  # type: ignore[assignment]
+    _control = None  # type: ignore[assignment]
 
 
 class Rejected(Exception):
@@ -58,7 +59,7 @@ class Ripgrep:
         limit = most + 1 + source.skipped_lines
         wanted = ["-n", "-b", "--column", "-M1", "-m%d" % limit, "--no-heading"]
         try:
-            rows = [_place(row) for row in self._run(wanted + shared, source).splitlines()]
+            rows = self._run(wanted + shared, source, 0).splitlines()
         except Rejected as error:
             group = -1 if error.position is None else error.position - 2
             if group >= 0 and pattern.startswith("(?<", group):
@@ -68,31 +69,37 @@ class Ripgrep:
             if group >= 0 and pattern.startswith(_FOREIGN, group):
                 error.is_backtracking = True
             raise
-        found = [row for row in rows if row[0] > source.skipped_lines]
+        found = [row for row in map(_place, rows) if row[0] > source.skipped_lines]
         if len(found) <= most:
-            return found, len(found)
-        return found[:most], int(self._run(["-c"] + shared, source)) - (len(rows) - len(found))
+            return [row[:2] for row in found], len(found)
+        rest = self._run(["-c"] + shared, source, found[most][2]).strip()
+        return [row[:2] for row in found[:most]], most + int(rest or b"1")
 
-    def _run(self, options, source):
-        # By path ripgrep maps the file.
-        place = "-" if source.descriptor is None else "/proc/self/fd/0"
-        argv = [self._path, "--no-config", "--color=never", *options, "--", place]
+    def _run(self, options, source, start):
+        argv = [self._path, "--no-config", "--color=never"] + options + ["--"]
         ends, pid = [_scratch(), _scratch()], 0
         out, err = ends
         try:
-            reader, feed = source.descriptor, None
-            if reader is None:
+            actions = [(os.POSIX_SPAWN_DUP2, out, 1), (os.POSIX_SPAWN_DUP2, err, 2)]
+            feed = None
+            if source.descriptor is None:
                 reader, feed = _pipe()
                 ends += [reader, feed]
-                fds.enlarge(feed)
-            actions = [(os.POSIX_SPAWN_DUP2, end, number) for number, end in enumerate((reader, out, err))]
+                _widen(feed)
+            else:
+                reader = _opened_again(source.descriptor)
+                ends.append(reader)
+                _lseek(reader, start, os.SEEK_SET)
+            actions.append((os.POSIX_SPAWN_DUP2, reader, 0))
+            # By path ripgrep maps the file; from an offset on it has to read it.
+            argv.append("-" if feed is not None or start else "/proc/self/fd/0")
             try:
                 pid = _spawn(self._path, argv, {}, file_actions=actions, setsigmask=[], setsigdef=_RESET)
             except OSError as error:
                 raise Failed("ripgrep cannot be started: {}".format(error.strerror)) from None
             if feed is not None:
                 _close(ends.pop(2))
-                _feed(feed, source.pieces())
+                _feed(feed, source.pieces(start))
                 _close(ends.pop())
             status, pid = _status(pid), 0
             return _outcome(status, _whole(out), _whole(err))
@@ -101,6 +108,14 @@ class Ripgrep:
                 end_process(pid)
             for descriptor in ends:
                 _close(descriptor)
+
+
+def _opened_again(descriptor):
+    """The same file with an offset of its own."""
+    try:
+        return _open("/proc/self/fd/%d" % descriptor, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise Failed("the file cannot be reopened: {}".format(error.strerror)) from None
 
 
 def _feed(feed, pieces):
@@ -148,7 +163,7 @@ def _outcome(status, out, err):
 
 def _place(row):
     line, column, offset = map(int, row.split(b":", 3)[:3])
-    return line, offset + column - 1
+    return line, offset + column - 1, offset
 
 
 def _scratch():
@@ -173,3 +188,11 @@ def _whole(descriptor):
         if not part:
             return b"".join(parts)
         parts.append(part)
+
+
+def _widen(descriptor):
+    """Fewer context switches; a small pipe works too."""
+    try:
+        _control(descriptor, _SET_PIPE_SIZE, PIPE_BYTES)
+    except (OSError, TypeError):
+        pass

@@ -40,14 +40,33 @@ class TextSource:
     def as_texts(self, _most):
         return self
 
-    def pieces(self):
-        """The bytes of all parts, each ending with a line break; notes where they come from, for locate()."""
+    def pieces(self, offset=0):
+        """The bytes of all parts, each ending with a line break; from an offset of an earlier run."""
+        if offset:
+            entry = _after(self._starts, offset) - 1
+            begun = self._starts[entry]
+            for number, data in enumerate(_batched(self._encoded(*self._origins[entry]))):
+                yield data if number else data[offset - begun :]
+            return
         self._starts, self._origins, self._breaks = [], [], []
-        # Small pieces are joined, so that short texts do not take a write each.
-        batch, waiting, position = [], 0, 0
-        for part, text in enumerate(self.parts):
-            unbroken = 0
-            for at in range(0, len(text), PIECE):
+        yield from _batched(self._recorded())
+
+    def _recorded(self):
+        """Notes where each piece comes from, for locate()."""
+        position = 0
+        for part, start, is_split, data in self._encoded(0, 0):
+            self._starts.append(position)
+            self._origins.append((part, start))
+            position += len(data)
+            if is_split:
+                self._breaks.append(position)
+            yield part, start, is_split, data
+
+    def _encoded(self, first, start):
+        """(part, position in it, whether a line is split after it, its bytes) of each piece."""
+        for part in range(first, len(self.parts)):
+            text, unbroken = self.parts[part], 0
+            for at in range(start, len(text), PIECE):
                 piece = text[at : at + PIECE]
                 end = piece.rfind("\n") + 1
                 unbroken = len(piece) - end + (0 if end else unbroken)
@@ -56,18 +75,10 @@ class TextSource:
                 data = piece.encode("utf-8", "surrogatepass")
                 if is_split or (is_last and end < len(piece)):
                     data += b"\n"
-                self._starts.append(position)
-                self._origins.append((part, at))
-                position += len(data)
                 if is_split:
-                    self._breaks.append(position)
                     unbroken = 0
-                batch.append(data)
-                waiting += len(data)
-                if waiting >= PIECE:
-                    yield b"".join(batch)
-                    batch, waiting = [], 0
-        yield b"".join(batch)
+                yield part, at, is_split, data
+            start = 0
 
     @property
     def has_split_lines(self):
@@ -192,6 +203,19 @@ def _characters_in(data):
         except UnicodeDecodeError:
             continue
     return 0
+
+
+def _batched(encoded):
+    """Joins small pieces, so that short texts do not take a write each."""
+    batch, waiting = [], 0
+    for _part, _start, _is_split, data in encoded:
+        batch.append(data)
+        waiting += len(data)
+        if waiting >= PIECE:
+            yield b"".join(batch)
+            batch, waiting = [], 0
+    if batch:
+        yield b"".join(batch)
 
 
 def _decoded(data):
