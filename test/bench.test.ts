@@ -139,7 +139,7 @@ describe("the benchmarks", () => {
     try {
       const { ratios, skipped } = await measure([key], {
         ...process.env,
-        XDG_CACHE_HOME: cache,
+        CELLAR_HOME: cache,
         PIP_NO_INDEX: "1",
         PIP_FIND_LINKS: "",
       });
