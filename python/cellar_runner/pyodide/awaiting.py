@@ -7,6 +7,13 @@ import _ast
 from ..host.bridge import Pending
 from ..pristine import BUILTINS as __builtins__
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import AbstractSet, Any
+
+    from ..cells.interpreter import Interpreter
+    from ..policy.admission import Admission
+
 # The built-ins whose answers come from the host; its tools are added by name.
 ANSWERED = frozenset("llm_query llm_query_batched rlm_query rlm_query_batched llm_call llm_batch".split())
 HELPER = "__cellar_settled__"
@@ -16,7 +23,7 @@ _FUNCTIONS = (_ast.FunctionDef, _ast.AsyncFunctionDef, _ast.Lambda)
 _COMPREHENSIONS = (_ast.ListComp, _ast.SetComp, _ast.DictComp, _ast.GeneratorExp)
 
 
-async def settled(value):
+async def settled(value: Any) -> Any:
     """The answer of a call; what a function of the cell's own gave stays what it is."""
     return await value if type(value) is Pending else value
 
@@ -24,14 +31,14 @@ async def settled(value):
 class AwaitingAdmission:
     """Wraps the admission of a session, and rewrites the tree that it admits."""
 
-    def __init__(self, admission, names):
+    def __init__(self, admission: Admission | None, names: AbstractSet[str]) -> None:
         self._admission = admission
         self._names = names
 
-    def prepare(self, code, interpreter):
+    def prepare(self, code: str, interpreter: Interpreter) -> str:
         return code if self._admission is None else self._admission.prepare(code, interpreter)
 
-    def admit(self, tree, text):
+    def admit(self, tree: _ast.Module, text: str) -> _ast.Module:
         if self._admission is not None:
             tree = self._admission.admit(tree, text)
         if any(name in text for name in self._names):
@@ -42,7 +49,7 @@ class AwaitingAdmission:
                 return tree
         return tree
 
-    def report(self, outcome):
+    def report(self, outcome: dict[str, Any]) -> None:
         if self._admission is not None:
             self._admission.report(outcome)
 

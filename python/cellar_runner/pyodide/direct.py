@@ -4,6 +4,8 @@ A cell without `await` runs to its end at once. One with it runs in pieces, betw
 works; the host's answers come then. Calls of what the host answers get their `await` from `awaiting.py`.
 """
 
+from __future__ import annotations
+
 import os
 import time
 
@@ -14,6 +16,12 @@ from ..session.interrupts import Interrupts
 from . import awaiting
 from .session import Wasm, open_session
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Coroutine, Generator
+
+    from ..policy.admission import Admission
+
 # So that timers and frames of the host are served in good time.
 LONGEST_SECONDS = 1.0
 
@@ -21,7 +29,7 @@ _clock, _getpid = time.perf_counter, os.getpid
 
 
 class SteppedLoop(EventLoop):
-    def pieces(self, coroutine, look):
+    def pieces(self, coroutine: Coroutine, look: Callable[[], object]) -> Generator[float | None, None, Any]:
         """Yields the seconds until something is due; `look` may raise an interrupt."""
         contexts: list = []
         loop = self.attach()
@@ -45,21 +53,21 @@ class SteppedLoop(EventLoop):
 class SteppedInterpreter(Interpreter):
     _loop: SteppedLoop
 
-    def __init__(self, display, look, answered):
+    def __init__(self, display: Callable, look: Callable[[], object], answered: set[str]) -> None:
         self._answered = answered
         super().__init__(display)
         self._loop = SteppedLoop()
         self._look = look
 
     @property
-    def admission(self):
+    def admission(self) -> awaiting.AwaitingAdmission:
         return self._awaiting
 
     @admission.setter
-    def admission(self, admission):
+    def admission(self, admission: Admission | None) -> None:
         self._awaiting = awaiting.AwaitingAdmission(admission, self._answered)
 
-    def pieces(self, number, code):
+    def pieces(self, number: int, code: str) -> Generator[float | None, None, dict[str, Any]]:
         """Yields while it waits; gives what `run` would give."""
         outcome = None
         try:
@@ -110,7 +118,7 @@ class Direct(Wasm):
     can_wait = False
     interpreter: SteppedInterpreter
 
-    def __init__(self, port):
+    def __init__(self, port: Any) -> None:
         self._is_overdue, self._see = port.isOverdue, port.see
         self._posted, self._pieces, self._is_asked = 0, None, False
         self._answered_names = set(awaiting.ANSWERED)
@@ -130,7 +138,7 @@ class Direct(Wasm):
             raise KeyboardInterrupt
         self._see()
 
-    def take(self, body):
+    def take(self, body: Any) -> float | None:  # type: ignore[override]
         """Handles one frame; gives the seconds until `resume`, or None when nothing is open."""
         message = self._channel.assemble(body.to_bytes())
         if message is None:
@@ -144,7 +152,7 @@ class Direct(Wasm):
             self._handle(message)
         return self.resume()
 
-    def resume(self):
+    def resume(self) -> float | None:
         if self._pieces is None:
             return None
         try:
@@ -173,5 +181,5 @@ class Direct(Wasm):
     _methods = dict(Wasm._methods, configure=_configure, **_INTERRUPTIBLE)
 
 
-def open_direct_session(port):
+def open_direct_session(port: Any) -> Wasm:
     return open_session(port, Direct)

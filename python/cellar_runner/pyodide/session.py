@@ -4,6 +4,8 @@ Nothing here may be imported outside Pyodide. The port is an object of JavaScrip
 writes frames, gives what C code wrote, and carries the signals of the host.
 """
 
+from __future__ import annotations
+
 import _signal as _signals  # type: ignore[import-not-found]
 import os
 import signal
@@ -20,13 +22,17 @@ from ..session.interrupts import Interrupts
 from ..session.service import NoCheckpoints, Service, reseed
 from . import sever_js, single_thread_loop
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
 ABILITIES = ["interrupt", "display"]
 
 _now, _signal, _SIGPROF = time.monotonic, _signals.signal, int(signal.SIGPROF)
 
 
 class PortChannel(Channel):
-    def __init__(self, port):
+    def __init__(self, port: Any) -> None:
         super().__init__(-1)
         self._take, self._give = port.read, port.write
 
@@ -41,20 +47,20 @@ class PortChannel(Channel):
 class PortOutput(streams.SingleProcessOutput):
     """Output goes to the host where it is written; raw output is taken from JavaScript first."""
 
-    def __init__(self, channel, nonce, postponed, port):
+    def __init__(self, channel: Channel, nonce: bytes, postponed: Callable, port: Any) -> None:
         super().__init__((os.dup(1), os.dup(2)), channel, nonce, postponed)
         self._take_raw, self._set_partial = port.takeRaw, port.setPartialLine
         self._is_inside = False
         self._has_partial = False
 
-    def begin_cell(self, step, max_output):
+    def begin_cell(self, step: int, max_output: int) -> None:
         _signal(_SIGPROF, lambda *_: self.pass_on())
         super().begin_cell(step, max_output)
 
     def _bypasses_capture(self):
         return self._is_inside
 
-    def pass_on(self):
+    def pass_on(self) -> None:
         """Passes on raw output, and lines that stay unfinished."""
         if not self._is_inside:
             self._enter(self._tick)
@@ -93,7 +99,12 @@ class Wasm(Service):
 
     _pipes: PortOutput
 
-    def __init__(self, port, make_interpreter=Interpreter, interrupts=None):
+    def __init__(
+        self,
+        port: Any,
+        make_interpreter: Callable[[Callable], Interpreter] = Interpreter,
+        interrupts: Interrupts | None = None,
+    ) -> None:
         super().__init__(
             interrupts or Interrupts(port.wantedStep, port.see), NoCheckpoints("WebAssembly cannot be forked")
         )
@@ -103,12 +114,12 @@ class Wasm(Service):
         self._connect(channel, output)
         self._use(make_interpreter(self._display))
 
-    def take(self, body):
+    def take(self, body: Any) -> None:
         message = self._channel.assemble(body.to_bytes())
         if message is not None:
             self._handle(message)
 
-    def greet(self, body):
+    def greet(self, body: Any) -> None:
         message = self._channel.assemble(body.to_bytes())
         if message is None or message.get("method") != "plain_boot":
             raise Broken("the first message must be plain_boot")
@@ -117,7 +128,7 @@ class Wasm(Service):
     _methods = dict(Service._methods, **workspace_files.SERVED)
 
 
-def open_session(port, kind=Wasm):
+def open_session(port: Any, kind: type[Wasm] = Wasm) -> Wasm:
     """The session of this interpreter; user code may run from now on."""
     single_thread_loop.install(port.wait)
     # Pyodide adds to the path at each start, also when memory holds an earlier one.

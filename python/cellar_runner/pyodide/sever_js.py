@@ -1,5 +1,7 @@
 """Removes Python's access to JavaScript objects: one more layer behind a wall, the only one without."""
 
+from __future__ import annotations
+
 import sys
 
 from ..pristine import BUILTINS as __builtins__
@@ -8,7 +10,7 @@ _SCRIPT_MODULES = ("js", "pyodide_js")
 _PACKAGES = ("pyodide", "_pyodide")
 
 
-def close():
+def close() -> None:
     """After this no module leads to an object of JavaScript."""
     kind = sys.modules["pyodide.ffi"].JsProxy
     sys.modules["_pyodide._importhook"].jsfinder.jsproxies.clear()

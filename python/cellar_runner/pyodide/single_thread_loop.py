@@ -1,5 +1,7 @@
 """Waiting in a place with one thread: `time.sleep` and an asyncio loop that can be interrupted."""
 
+from __future__ import annotations
+
 import asyncio
 import signal
 import time
@@ -9,6 +11,7 @@ from ..pristine import BUILTINS as __builtins__
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections import deque
+    from typing import Callable
 
 # So that a clock that was set, or a lost wake-up, delays nothing for long.
 LONGEST_MILLISECONDS = 1000
@@ -38,11 +41,11 @@ class Loop(asyncio.BaseEventLoop):
         _ready: deque
         _scheduled: list
 
-    def __init__(self, pause):
+    def __init__(self, pause: Callable[[float | None], object]) -> None:
         super().__init__()
         self._selector = _Rest(pause)
 
-    def seconds_to_wait(self):
+    def seconds_to_wait(self) -> float | None:
         """How long nothing is due; None when only something from outside can change that."""
         if self._ready:
             return 0
@@ -68,7 +71,7 @@ class _Policy(asyncio.events._BaseDefaultEventLoopPolicy):  # type: ignore[name-
         return Loop(self._pause)
 
 
-def install(wait):
+def install(wait: Callable[[float], int]) -> None:
     """`wait(milliseconds)` gives the number of a signal that came, or 0."""
 
     def pause(seconds):

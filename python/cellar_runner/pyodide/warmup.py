@@ -1,5 +1,7 @@
 """Imports modules and runs cells before Python's memory is saved, so that sessions start with them loaded."""
 
+from __future__ import annotations
+
 import gc
 import importlib
 import os
@@ -27,7 +29,7 @@ class _Port:
     wait = lambda self, _milliseconds: 0  # noqa: E731
 
 
-def warm_up():
+def warm_up() -> None:
     for name in MODULES:
         importlib.import_module(name)
     port = _Port()
