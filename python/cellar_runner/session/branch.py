@@ -1,5 +1,7 @@
 """A branch of a session, as init keeps it: its head, its output and its parked checkpoints."""
 
+from __future__ import annotations
+
 import json
 import os
 import select
@@ -11,6 +13,15 @@ from ..linux import fds, processes
 from ..output.inline import PipeReader
 from . import checkpoint
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable, Iterator
+
+    from ..linux.shared_page import SharedPage
+    from ..protocol.channel import Channel
+    from .own_processes import OwnProcesses
+    from .state_writers import Writers
+
 # A head that ends within this time, before a cell has begun, counts as an early death.
 EARLY_DEATH_SECONDS = 5
 # After so many, one after the other, a checkpoint is forgotten, or the branch given up.
@@ -20,13 +31,15 @@ CHECKPOINT_EARLY_DEATHS, BRANCH_EARLY_DEATHS = 3, 12
 class Parked:
     """A checkpoint as init sees it."""
 
-    def __init__(self, step, pid, link):
+    def __init__(self, step: int, pid: int, link: socket.socket) -> None:
         self.step = step
         self.pid = pid
         self.link = link
         self.early_deaths = 0
 
-    def wake(self, orders, descriptors, deadline, on_message):
+    def wake(
+        self, orders: dict, descriptors: list[int], deadline: float, on_message: Callable[[Parked, bytes], object]
+    ) -> int:
         """Has the copy fork; gives the pid that it reports, or -1. A cell may have stopped or replaced the copy."""
         try:
             os.kill(self.pid, signal.SIGCONT)
@@ -62,7 +75,16 @@ def _member(data, name):
 class Branch:
     """`generation` counts the heads: each has its own pipes, link and channel."""
 
-    def __init__(self, number, slot, keep, host, board, own_processes, writers):
+    def __init__(
+        self,
+        number: int,
+        slot: int,
+        keep: int,
+        host: Channel,
+        board: SharedPage,
+        own_processes: OwnProcesses,
+        writers: Writers,
+    ) -> None:
         self.number = number
         self.slot = slot
         self.generation = 0
@@ -83,12 +105,12 @@ class Branch:
         self._opened = 0.0
         self._early_deaths = 0
 
-    def open(self, pipes, link, nonce):
+    def open(self, pipes: list[int], link: socket.socket, nonce: bytes) -> None:
         self._opened = time.monotonic()
         self.link = link
         self.output = PipeReader(self._board, self.slot, pipes, nonce, self._emit, self._settle)
 
-    def close(self):
+    def close(self) -> None:
         if self.output is not None:
             self.output.close()
             self.output = None
@@ -97,15 +119,15 @@ class Branch:
             self.link = None
         self._drop_spare()
 
-    def read_output_unless_alone(self):
+    def read_output_unless_alone(self) -> None:
         """Reads the pipes if processes that earlier heads left running may write to them too."""
         if self._own_processes.count():
             self.output.keep_reading()  # type: ignore[union-attr]
 
-    def finish_output(self):
+    def finish_output(self) -> int | None:
         return None if self.output is None else self.output.read_rest()
 
-    def note_death(self, step):
+    def note_death(self, step: int | None) -> bool:
         """Counts early deaths: forgets a checkpoint whose heads keep dying; True when the branch is to be given up."""
         if step is not None or time.monotonic() - self._opened > EARLY_DEATH_SECONDS:
             self._early_deaths = 0
@@ -118,7 +140,7 @@ class Branch:
                 self.forget(newest)
         return self._early_deaths >= BRANCH_EARLY_DEATHS
 
-    def inputs(self):
+    def inputs(self) -> Iterator[tuple[int, Callable]]:
         if self.link is not None:
             yield self.link.fileno(), self._accept_parked
         if self.output is not None:
@@ -126,7 +148,7 @@ class Branch:
         for parked in self.parked:
             yield parked.link.fileno(), lambda parked=parked: self._read_checkpoint(parked)
 
-    def new_spare(self):
+    def new_spare(self) -> socket.socket:
         """The far end of the link that the next checkpoint will wait on."""
         self._drop_spare()
         self._spare, theirs = fds.socket_pair()
@@ -171,7 +193,7 @@ class Branch:
                 # A head that does not take them gets no more checkpoints.
                 pass
 
-    def lend(self, kind, descriptor):
+    def lend(self, kind: bytes, descriptor: int) -> bool:
         """Passes a link or a file on to the head; False when it does not take it."""
         try:
             fds.send_with_descriptors(self.link, kind, [descriptor], socket.MSG_DONTWAIT)  # type: ignore[arg-type]
@@ -181,7 +203,7 @@ class Branch:
             os.close(descriptor)
         return True
 
-    def expect_parked(self, milliseconds):
+    def expect_parked(self, milliseconds: int) -> None:
         """Waits a moment for the message of a checkpoint that is being made."""
         if self.link is not None:
             poll = select.poll()
@@ -202,7 +224,7 @@ class Branch:
             return
         self.tell_lost(parked, data)
 
-    def tell_lost(self, parked, data):
+    def tell_lost(self, parked: Parked, data: bytes) -> None:
         lost = _member(data, "lost")
         if not isinstance(lost, list):
             return
@@ -210,13 +232,13 @@ class Branch:
         params = {"branch": self.number, "step": parked.step, "lost": lost}
         self._host.notify("parked", params)
 
-    def forget(self, parked):
+    def forget(self, parked: Parked) -> None:
         """A copy leaves when its link ends; one that a cell has stopped or replaced does not."""
         if parked in self.parked:
             self._remove(parked)
             processes.kill(parked.pid)
 
-    def forget_pid(self, pid):
+    def forget_pid(self, pid: int) -> None:
         for parked in list(self.parked):
             if parked.pid == pid:
                 self._remove(parked)
@@ -225,28 +247,28 @@ class Branch:
         self.parked.remove(parked)
         parked.link.close()
 
-    def forget_after(self, step):
+    def forget_after(self, step: int) -> None:
         for parked in list(self.parked):
             if parked.step > step:
                 self.forget(parked)
 
-    def forget_all(self):
+    def forget_all(self) -> None:
         for parked in list(self.parked):
             self.forget(parked)
 
-    def find(self, step):
+    def find(self, step: int) -> Parked | None:
         for parked in self.parked:
             if parked.step == step:
                 return parked
         return None
 
-    def known(self):
+    def known(self) -> set[int]:
         return {0, *(parked.step for parked in self.parked)}
 
-    def alive(self):
+    def alive(self) -> list[Parked]:
         return [parked for parked in self.parked if os.path.exists("/proc/%d" % parked.pid)]
 
-    def signal(self, number):
+    def signal(self, number: int) -> None:
         if self.pid is not None:
             try:
                 os.kill(self.pid, number)

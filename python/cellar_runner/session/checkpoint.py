@@ -1,5 +1,7 @@
 """Checkpoints: a forked copy of the head that waits until it is asked to become one."""
 
+from __future__ import annotations
+
 import fcntl
 import json
 import os
@@ -12,6 +14,10 @@ import sys
 import time
 
 from ..linux import fds, fork_memory, syscalls
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..protocol.channel import Channel
 
 REQUEST_WAIT_MILLISECONDS = 1
 SPARE_SECONDS = 0.2
@@ -37,16 +43,16 @@ _REOPENED_FLAGS = os.O_ACCMODE | os.O_APPEND | os.O_NONBLOCK
 class Obstacles:
     """What keeps a head from being copied, measured from the moment it is made."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._start = fork_memory.anonymous_bytes()
         self._peak = _peak_bytes()
         self._allowed = 0
 
-    def allow(self, size):
+    def allow(self, size: int) -> None:
         """A text that is never written to, in huge pages, costs a copy nothing."""
         self._allowed = size
 
-    def find(self, is_alone):
+    def find(self, is_alone: bool) -> str | None:
         """The reason in a sentence, or None. `is_alone` spares counting the threads."""
         try:
             threads = 1 if is_alone else count_threads()
@@ -64,7 +70,7 @@ class Obstacles:
         return None
 
 
-def count_threads():
+def count_threads() -> int:
     """Threads of this process; one that Python has joined may take a moment to be gone."""
     for _ in range(LEAVING_MILLISECONDS):
         threads = len(os.listdir("/proc/self/task"))
@@ -88,7 +94,7 @@ def _uses_cuda():
         return False
 
 
-def wait_for_request(channel, milliseconds):
+def wait_for_request(channel: Channel, milliseconds: float) -> bool:
     """Lets others use the processor for a moment; True when a request has come."""
     if channel.has_input:
         return True
@@ -100,14 +106,14 @@ def wait_for_request(channel, milliseconds):
 class Checkpointer:
     """Parks copies of the head. In the head `park` returns None, in a new head its orders."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._pages = fork_memory.WrittenPages()
         self._held = 0
         self._has_spare = True
         # Whether copies are out of the sight of cells. Where init counts their memory it must see them.
         self.hides_copies = False
 
-    def park(self, step):
+    def park(self, step: int) -> tuple[dict, list[int]] | None:
         if fork_memory.anonymous_bytes() - self._held > TRIM_BYTES:
             fork_memory.trim()
             self._held = fork_memory.anonymous_bytes()
@@ -143,12 +149,12 @@ class Checkpointer:
         if self.hides_copies:
             syscalls.prctl(syscalls.PR_SET_DUMPABLE, int(seen))
 
-    def borrow(self, kind):
+    def borrow(self, kind: bytes) -> int:
         with socket.socket(fileno=os.dup(fds.LINK)) as link:
             return self._receive(link, kind)
 
     @staticmethod
-    def tell_writer(writer, pid):
+    def tell_writer(writer: int, pid: int) -> None:
         with socket.socket(fileno=os.dup(fds.LINK)) as link:
             link.send(WRITING.pack(writer, pid, 0))
 
@@ -168,7 +174,7 @@ class Checkpointer:
         raise OSError("init did not send the descriptor %r" % wanted.decode())
 
 
-def fork_without_signals():
+def fork_without_signals() -> int:
     """Forks with all signals blocked: a cell's handlers must not run in a copy that outlives the cell."""
     mask, pid = _set_signal_mask(signal.SIG_BLOCK, _SIGNALS), None
     try:

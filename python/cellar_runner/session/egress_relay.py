@@ -22,9 +22,9 @@ MOST_RESTARTS = 100
 class Relay:
     """Starts and restarts the relaying process, in init; without a way out there is none."""
 
-    def __init__(self, egress):
+    def __init__(self, egress: int | None) -> None:
         self.pid: int | None = None
-        self._egress = egress
+        self._egress: int = egress  # type: ignore[assignment]
         self._left = MOST_RESTARTS
         self._listener: socket.socket | None = None
         if egress is not None:
@@ -35,11 +35,11 @@ class Relay:
             self._listener.listen(MOST_PAIRS)
             self.ensure()
 
-    def ended(self, pid):
+    def ended(self, pid: int) -> None:
         if pid == self.pid:
             self.pid = None
 
-    def ensure(self):
+    def ensure(self) -> None:
         """Starts it where it does not run. A cell may end or stop it, but not for ever."""
         if self.pid is not None:
             os.kill(self.pid, signal.SIGCONT)

@@ -1,5 +1,7 @@
 """The process behind the walls that runs cells, and of which checkpoints are copies."""
 
+from __future__ import annotations
+
 import os
 import select
 import sys
@@ -21,6 +23,8 @@ from .service import Service, reseed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Callable, NoReturn
+
     from ..context.mapped_text import Backing
     from ..linux.shared_page import SharedPage
 
@@ -37,30 +41,30 @@ _main_thread, _native_id = threading.main_thread(), threading.get_native_id
 
 
 class Checkpoints:
-    def __init__(self, head):
+    def __init__(self, head: Head) -> None:
         self._head = head
         self.obstacles: checkpoint.Obstacles = None  # type: ignore[assignment]
         self.copies = checkpoint.Checkpointer()
         self.output: InlineOutput = None  # type: ignore[assignment]
 
-    def plan(self, mode):
+    def plan(self, mode: str) -> dict:
         if mode == "off":
             return _NOT_PLANNED
         reason = self.obstacles.find(self.output.is_alone)
         return {"planned": True} if reason is None else {"planned": False, "reason": reason}
 
-    def answered(self, params, result):
+    def answered(self, params: dict, result: dict) -> None:
         if result.get("checkpoint", _NOT_PLANNED)["planned"]:
             self._head.park(params)
         self.output.note_newest_pid()
 
-    def context_given(self, value):
+    def context_given(self, value: object) -> None:
         if self.obstacles is not None and type(value) is str:
             self.obstacles.allow(sys.getsizeof(value))
 
 
 class Head(Service):
-    def __init__(self, has_network=False):
+    def __init__(self, has_network: bool = False) -> None:
         # The page and the slot on it that tell the step are known when a session takes this head.
         super().__init__(Interrupts(int), Checkpoints(self))
         self.has_network = has_network
@@ -80,7 +84,7 @@ class Head(Service):
         self._use(Interpreter(self._display))
         self.interpreter.network = self.has_network
 
-    def join_session(self, board, soft_files, hides_copies):
+    def join_session(self, board: SharedPage, soft_files: int, hides_copies: bool) -> None:
         """Takes over what all heads of the session have in common."""
         self._board = board
         self._soft_files = soft_files
@@ -88,7 +92,7 @@ class Head(Service):
         if self.backing is not None:
             self.backing.open_anew()
 
-    def attach(self, orders, descriptors):
+    def attach(self, orders: dict, descriptors: list[int]) -> None:
         """Takes over the channel, the link to init and the output pipes of a generation."""
         fds.open_descriptor_range()
         for number, descriptor in enumerate(descriptors, fds.CHANNEL):
@@ -105,7 +109,7 @@ class Head(Service):
         output = self.checkpoints.output = InlineOutput(self._board, orders["slot"], nonce, pipes)
         self._connect(channel.SharedChannel(fds.CHANNEL), pipes, output)
 
-    def prepare(self, warm_up):
+    def prepare(self, warm_up: bool) -> None:
         """Makes ready for user code; warm-up cells make the first real cell faster."""
         syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)
         os.chdir(jail.WORKSPACE)
@@ -119,7 +123,7 @@ class Head(Service):
         self.checkpoints.obstacles = checkpoint.Obstacles()
         self._reserve.read_limits()
 
-    def serve(self):
+    def serve(self) -> NoReturn:
         self.interrupts.take_signals()
         while True:
             began = _now()
@@ -135,7 +139,7 @@ class Head(Service):
             else:
                 self.wakeup.notify()
 
-    def await_answers(self, are_there):
+    def await_answers(self, are_there: Callable[[], bool]) -> None:
         """One of the threads that wait reads for all of them."""
         while not are_there():
             self.interrupts.postponed(self._read_or_wait, are_there)
@@ -188,7 +192,7 @@ class Head(Service):
         while not poll.poll(0) and _now() < until:
             pass
 
-    def context_file(self, value):
+    def context_file(self, value: object) -> tuple[int, int] | None:
         """(descriptor, how many bytes of a first line stand before it) of the file of a context."""
         descriptor = None if self.backing is None else self.backing.descriptor_for(value)
         return None if descriptor is None else (descriptor, self.backing.lead)  # type: ignore[union-attr]
@@ -215,7 +219,7 @@ class Head(Service):
 
     _methods = dict(Service._methods, write_state=_write_state, restore=_restore)
 
-    def park(self, params):
+    def park(self, params: dict) -> None:
         """Makes the checkpoint of a step when no request is waiting; a copy that is woken goes on as the new head."""
         patience = params.get("rest_ms", checkpoint.REQUEST_WAIT_MILLISECONDS)
         if checkpoint.wait_for_request(self._channel, patience) and params["checkpoint"] != "always":

@@ -4,6 +4,8 @@ The request carries the namespaces to enter and the descriptors of the head. The
 link once it is behind the wall. When the link ends without that, no head was made.
 """
 
+from __future__ import annotations
+
 import errno
 import json
 import os
@@ -13,6 +15,10 @@ import struct
 import time
 
 from ..linux import fds, jail
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..linux.shared_page import SharedPage
 
 HEAD_PID = struct.Struct("=i")
 TIMEOUT_SECONDS = 60
@@ -26,13 +32,13 @@ HEAD_DESCRIPTORS, LINK = 8, 1
 class HeadRequests:
     """Makes requests, in init."""
 
-    def __init__(self, descriptor, namespaces, board, request):
+    def __init__(self, descriptor: int, namespaces: jail.Namespaces, board: SharedPage, request: dict) -> None:
         self._descriptor = descriptor
         self._namespaces = namespaces
         self._board = board
         self._template = request
 
-    def ask(self, orders, descriptors, link, host):
+    def ask(self, orders: dict, descriptors: list[int], link: socket.socket, host: int) -> int:
         """The pid of a new head, which has the descriptors. Exits when the host goes away meanwhile."""
         data = json.dumps(dict(self._template, orders=orders)).encode()
         deadline = time.monotonic() + TIMEOUT_SECONDS
@@ -69,7 +75,7 @@ class HeadRequests:
 class HeadRequest:
     """One request, as the process that forks the head reads it."""
 
-    def __init__(self, request, descriptors):
+    def __init__(self, request: dict, descriptors: list[int]) -> None:
         self.session = request["session"]
         self.limits = request["limits"]
         self.warm_up = request["warm_up"]
@@ -80,7 +86,7 @@ class HeadRequest:
         self.board, self.descriptors = descriptors[0], descriptors[after:]
         self.namespaces = jail.Namespaces(descriptors[1:after])
 
-    def announce(self):
+    def announce(self) -> None:
         """Sends the pid, once the middle process is gone and init is the parent."""
         while os.getppid() != 1:
             time.sleep(YIELD_SECONDS)

@@ -1,5 +1,7 @@
 """Pid 1 of a session: trusted, unreadable, never runs user code. It outlives every head."""
 
+from __future__ import annotations
+
 import os
 import select
 import signal
@@ -18,6 +20,12 @@ from .memory_watch import MemoryWatch
 from .own_processes import OwnProcesses
 from .state_writers import Writers
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from ..linux.cgroups import SessionGroup
+
 WAKE_SECONDS = 4
 RESTORATION_SECONDS = 10
 START_ATTEMPTS = 10
@@ -29,7 +37,15 @@ ENDING_PAUSE_SECONDS = 0.002
 class Init:
     """Owns the branches of one session and speaks for them to the host."""
 
-    def __init__(self, params, folder, group, namespaces, request_socket, session_dir):
+    def __init__(
+        self,
+        params: dict,
+        folder: int,
+        group: SessionGroup | None,
+        namespaces: jail.Namespaces,
+        request_socket: int,
+        session_dir: jail.SessionDir | None,
+    ) -> None:
         self._session = params["session"]
         self._token = params["token"]
         self._keep = params["keep_checkpoints"]
@@ -50,7 +66,7 @@ class Init:
         self._relay = Relay(None if session_dir is None else session_dir.egress)
         self._own_processes.writers, self._own_processes.relay = writers, self._relay
 
-    def run(self):
+    def run(self) -> NoReturn:
         self._start_new_head(self._new_branch(0))
         while self._branches:
             self._turn()

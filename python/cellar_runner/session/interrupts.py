@@ -91,7 +91,7 @@ class Interrupts:
 class CellInterrupts:
     """Keeps a SIGINT that user code sends off the runner's own work."""
 
-    def __init__(self, is_armed):
+    def __init__(self, is_armed: Callable[[], bool]) -> None:
         self._is_armed = is_armed
         self._missed = False
         # The cell's handler, while the runner works in the middle of the cell.
@@ -99,17 +99,17 @@ class CellInterrupts:
         # One object: a method is made anew at each look.
         self._handler = self._on_signal
 
-    def close(self):
+    def close(self) -> None:
         """No user code runs from now on; a SIGINT that comes late interrupts nothing."""
         if _getsignal(_SIGINT) is not self._handler:
             _signal(_SIGINT, self._handler)
 
-    def open(self):
+    def open(self) -> None:
         """User code runs from now on, with the handler that Python starts with."""
         self._missed = False
         _signal(_SIGINT, _usual)
 
-    def hold(self):
+    def hold(self) -> Any:
         """Puts the cell's handler aside; what this gives is for `release`."""
         handler = _getsignal(_SIGINT)
         # One that C code has set cannot be put back from here.
@@ -119,7 +119,7 @@ class CellInterrupts:
         _signal(_SIGINT, self._handler)
         return handler
 
-    def release(self, handler):
+    def release(self, handler: Any) -> None:
         """Gives the cell its handler back; it gets what came meanwhile."""
         if handler is None:
             return
@@ -129,7 +129,7 @@ class CellInterrupts:
             self._missed = False
             _raise_signal(_SIGINT)
 
-    def deliver(self):
+    def deliver(self) -> None:
         """Lets the cell's handler have what came while it was aside."""
         if self._missed and self._aside is not None:
             self._missed = False

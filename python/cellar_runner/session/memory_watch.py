@@ -1,6 +1,15 @@
 """Holds a session to its memory limit: old checkpoints go first, then the running head."""
 
+from __future__ import annotations
+
 from ..linux import processes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable
+
+    from ..linux.cgroups import SessionGroup
+    from .branch import Branch
 
 WATCH_SECONDS = 0.2
 # After checkpoints were given up: their memory is free in a moment, or was not what was too much.
@@ -19,7 +28,9 @@ TCP_BYTES = 128 << 10
 class MemoryWatch:
     """With a control group the kernel enforces the limit; without one this does."""
 
-    def __init__(self, limits, group, branches, shared_bytes):
+    def __init__(
+        self, limits: dict[str, int], group: SessionGroup | None, branches: dict[int, Branch], shared_bytes: int
+    ) -> None:
         # Processes of the session map the context they were born with, and are not charged for it.
         self._limit = (limits["memory_mb"] << 20) + shared_bytes
         self._group = group
@@ -28,7 +39,7 @@ class MemoryWatch:
         self._owns_network = _has_loopback_only()
         self.due = 0.0
 
-    def check(self, now, end):
+    def check(self, now: float, end: Callable[[Branch], object]) -> None:
         """Drops checkpoints and ends heads that hold too much; `end(branch)` kills a head."""
         self.due = now + WATCH_SECONDS
         if self._group is not None:
@@ -56,7 +67,7 @@ class MemoryWatch:
                 branch.out_of_memory = True
                 end(branch)
 
-    def kernel_killed(self):
+    def kernel_killed(self) -> bool:
         """Whether the kernel ended a process of this session for memory since the last look."""
         if self._group is None:
             return False

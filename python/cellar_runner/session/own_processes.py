@@ -1,9 +1,12 @@
 """Tells the runner's own processes of a session (heads, checkpoints, writers, relay) from those of cells."""
 
+from __future__ import annotations
+
 from ..linux import children, processes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .branch import Branch
     from .egress_relay import Relay
     from .state_writers import Writers
 
@@ -13,7 +16,7 @@ PARKING_MILLISECONDS = 20
 class OwnProcesses:
     """Asks the kernel: what a head or a copy of it says about pids is never believed."""
 
-    def __init__(self, branches):
+    def __init__(self, branches: dict[int, Branch]) -> None:
         self._branches = branches
         self.writers: Writers = None  # type: ignore[assignment]
         self.relay: Relay = None  # type: ignore[assignment]
@@ -26,11 +29,11 @@ class OwnProcesses:
             own.update(parked.pid for parked in branch.parked)
         return own
 
-    def is_new_child(self, pid):
+    def is_new_child(self, pid: int) -> bool:
         """Whether it is a child of init that has no part in the session yet."""
         return children.is_child(pid) and pid not in self._own()
 
-    def count(self):
+    def count(self) -> int:
         user_processes = self._user_processes()
         if user_processes - self.known_user_processes:
             # One of them may be a checkpoint in the making: its head tells at once.
@@ -44,7 +47,7 @@ class OwnProcesses:
         own = self._own()
         return {pid for pid in processes.listed() if pid not in own and processes.is_running(pid)}
 
-    def end_branch(self, branch, dead=None):
+    def end_branch(self, branch: Branch, dead: int | None = None) -> None:
         """Ends every process of a branch, also of its `dead` head; the checkpoints and other heads are spared."""
         others = [other for other in self._branches.values() if other is not branch]
         heads = {other.pid for other in self._branches.values()}

@@ -3,6 +3,8 @@
 Runs on every platform, so what only some of them have is asked for where it is used.
 """
 
+from __future__ import annotations
+
 import _thread
 import os
 import queue
@@ -22,6 +24,10 @@ from . import workspace_files
 from .interrupts import HOST_SIGNAL, Interrupts
 from .service import NoCheckpoints, Service
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable, NoReturn
+
 MEBIBYTE = 1 << 20
 STACK_BYTES = 1 << 20
 # Above what `open` hands out, so that user code meets the runner's descriptors only on purpose.
@@ -37,10 +43,10 @@ _raise_signal = signal.raise_signal
 class Plain(Service):
     """Cells run in the main thread; the others listen to the host and watch the output."""
 
-    def __init__(self, channel, exchange=None, has_network=True):
+    def __init__(self, channel: SharedChannel, exchange: int | None = None, has_network: bool = True) -> None:
         super().__init__(Interrupts(lambda: self._posted), NoCheckpoints("plain process"))
         # A file that the host has open too; without a wall its name is enough.
-        self._exchange = exchange
+        self._exchange: int = exchange  # type: ignore[assignment]
         self.files = workspace_files.Files(os.getcwd())
         self._requests: queue.SimpleQueue = queue.SimpleQueue()
         self._posted = 0
@@ -50,7 +56,7 @@ class Plain(Service):
         self._use(Interpreter(self._display))
         self.interpreter.network = has_network
 
-    def serve(self):
+    def serve(self) -> NoReturn:
         self.interrupts.take_signals()
         self._reserve.read_limits()
         # Full stacks would count toward the memory limit.
@@ -74,7 +80,7 @@ class Plain(Service):
             else:
                 self._requests.put(message)
 
-    def await_answers(self, are_there):
+    def await_answers(self, are_there: Callable[[], bool]) -> None:
         while not are_there():
             self.interrupts.postponed(self.wakeup.wait, are_there)
 
@@ -197,11 +203,11 @@ def _limit(limits, walled):
     return names + (["memory-limit"] if resource.RLIMIT_DATA in in_force else [])
 
 
-def main():
+def main() -> None:
     _main(_open_channel(), None, True, False)
 
 
-def main_walled(exchange, has_network):
+def main_walled(exchange: int, has_network: bool) -> None:
     """Runs a session behind a wall of its own, which handed over a file as the descriptor `exchange`."""
     # The wall has a filter, which this process does not get by without.
     from ..linux import filtered_calls

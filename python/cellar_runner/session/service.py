@@ -1,5 +1,7 @@
 """Serves the host's requests in a process that runs cells; the base of head, plain and Pyodide sessions."""
 
+from __future__ import annotations
+
 import _signal as _signals  # type: ignore[import-not-found]
 import errno
 import os
@@ -29,7 +31,10 @@ from . import small_requests
 _clock, _exit, _getpid = time.perf_counter, os._exit, os.getpid
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Callable
+
     from ..output.inline import InlineOutput
+    from .interrupts import Interrupts
 
 _NOTHING = object()
 # The function behind the one of `signal`, which would make enumerations of its result.
@@ -63,7 +68,7 @@ class Service:
     # Whether a cell can be made to wait for the host's answer.
     can_wait = True
 
-    def __init__(self, interrupts, checkpoints):
+    def __init__(self, interrupts: Interrupts, checkpoints: Any) -> None:
         self.interrupts = interrupts
         self.checkpoints = checkpoints
         self._reserve = memory_reserve.Reserve()
@@ -114,15 +119,15 @@ class Service:
         for number, descriptor in enumerate(self._pipes.descriptors, 1):
             _dup2(descriptor, number)
 
-    def say_hello(self, boot, abilities):
+    def say_hello(self, boot: dict, abilities: list[str]) -> None:
         self._channel.say_hello("plain", boot["session"], boot["token"], abilities)
 
-    def ask(self, number, name, content):
+    def ask(self, number: int, name: str, content: object) -> None:
         params = {"step": self.interrupts.step, "name": name, "input": content}
         message = {"jsonrpc": "2.0", "id": number, "method": "host_call", "params": params}
         self.interrupts.postponed(self._channel.send, message)
 
-    def await_answers(self, are_there):
+    def await_answers(self, are_there: Callable[[], bool]) -> None:
         """Waits until `are_there()`. A service with one thread reads the channel itself."""
         while not are_there():
             message = self._channel.receive()
@@ -130,15 +135,15 @@ class Service:
                 _exit(0)
             self.host_calls.settle(message)
 
-    def given_step(self):
+    def given_step(self) -> int | None:
         """When the host gave what `context` still is, or None."""
         return self._given_step if self.current_context() is self._given_context else None
 
-    def context_file(self, _value):
+    def context_file(self, _value: object) -> tuple[int, int] | None:
         """The open file whose bytes are those of a context, where there is one."""
         return None
 
-    def current_context(self):
+    def current_context(self) -> Any:
         return self.interpreter.namespace.get("context")
 
     def _host_context(self):
@@ -219,7 +224,7 @@ class Service:
         else:
             self.interpreter.namespace[name] = value
 
-    def give_context(self, value, step=0):
+    def give_context(self, value: object, step: int = 0) -> None:
         self._given_step = step
         self.interpreter.namespace["context"] = self._given_context = value
         self.checkpoints.context_given(value)

@@ -1,5 +1,7 @@
 """Runs cells in the zygote, so that sessions inherit specialised code and filled caches."""
 
+from __future__ import annotations
+
 import os
 import sys
 
@@ -15,7 +17,7 @@ CODE = "print(1 + 1)"
 _NONCE = bytes(16)
 
 
-def warm_up():
+def warm_up() -> None:
     """Runs the runner's own cell only, and leaves no trace of it."""
     modules = sys.modules["__main__"]
     standard = sys.stdin, sys.stdout, sys.stderr, sys.__stdin__, sys.__stdout__, sys.__stderr__

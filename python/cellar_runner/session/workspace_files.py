@@ -4,6 +4,8 @@ Cells may change anything there at any moment: each name is looked up in a folde
 and no link is followed.
 """
 
+from __future__ import annotations
+
 import errno
 import os
 import stat
@@ -14,7 +16,7 @@ from ..pristine import BUILTINS as __builtins__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Iterator
 
 MAX_LISTED = 10_000
 MAX_ENTRIES = 40_000
@@ -44,7 +46,7 @@ _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK
 class Folder:
     """One that is held open. Without descriptors of folders its path is checked instead."""
 
-    def __init__(self, name, parent=None):
+    def __init__(self, name: str, parent: Folder | None = None) -> None:
         if _BY_DESCRIPTOR:
             self._place: Any = os.open(name, _FOLDER, dir_fd=None if parent is None else parent._place)
             return
@@ -53,23 +55,23 @@ class Folder:
         if not stat.S_ISDIR(mode):
             raise OSError(errno.ELOOP if stat.S_ISLNK(mode) else errno.ENOTDIR, "not a folder")
 
-    def __enter__(self):
+    def __enter__(self) -> Folder:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         if _BY_DESCRIPTOR:
             os.close(self._place)
 
-    def stat(self, name):
+    def stat(self, name: str) -> os.stat_result:
         return self._call(os.stat, name, follow_symlinks=False)
 
-    def open(self, name, flags):
+    def open(self, name: str, flags: int) -> int:
         return self._call(os.open, name, flags, 0o600)
 
-    def make(self, name):
+    def make(self, name: str) -> None:
         self._call(os.mkdir, name, 0o755)
 
-    def unlink(self, name):
+    def unlink(self, name: str) -> None:
         self._call(os.unlink, name)
 
     def _call(self, work, name, *arguments, **options):
@@ -77,13 +79,13 @@ class Folder:
             return work(name, *arguments, dir_fd=self._place, **options)
         return work(os.path.join(self._place, name), *arguments, **options)
 
-    def move(self, name, folder, new_name):
+    def move(self, name: str, folder: Folder, new_name: str) -> None:
         if _BY_DESCRIPTOR:
             os.rename(name, new_name, src_dir_fd=self._place, dst_dir_fd=folder._place)
         else:
             os.replace(os.path.join(self._place, name), os.path.join(folder._place, new_name))
 
-    def names(self):
+    def names(self) -> Iterator[str]:
         with os.scandir(self._place) as entries:
             for entry in entries:
                 yield entry.name
@@ -114,12 +116,12 @@ METHODS = ("list_files", "open_file", "read_file", "write_file", "close_file", "
 
 
 class Files:
-    def __init__(self, root):
+    def __init__(self, root: str) -> None:
         self._root = root
-        self._open = {}
+        self._open: dict[int, _Transfer] = {}
         self._next = 1
 
-    def list_files(self, _params):
+    def list_files(self, _params: dict) -> dict:
         found: list[dict] = []
         length, is_whole = 0, True
         for path, about in self._walk():
@@ -135,13 +137,13 @@ class Files:
         return {"files": found, "cut": not is_whole}
 
     @_answers_problems
-    def open_file(self, params):
+    def open_file(self, params: dict) -> dict:
         if len(self._open) >= MAX_OPEN:
             raise OSError(errno.EMFILE, "too many transfers")
         return (self._open_new if params["mode"] == "write" else self._open_there)(params)
 
     @staticmethod
-    def check_writable(params):
+    def check_writable(params: dict) -> dict:
         """Which of the paths this user may not write to, by their places in the list."""
         ways = ((path, os.W_OK | (os.X_OK if os.path.isdir(path) else 0)) for path in params["paths"])
         return {"refused": [place for place, way in enumerate(ways) if not os.access(*way)]}
@@ -189,7 +191,7 @@ class Files:
         return transfer
 
     @_answers_problems
-    def read_file(self, params):
+    def read_file(self, params: dict) -> dict:
         """What the file had when it was opened; what is added later is not read."""
         reading = self._transfer(params, False)
         data = os.read(reading.descriptor, min(PIECE_BYTES, reading.left))
@@ -197,7 +199,7 @@ class Files:
         return {"data": b64encode(data).decode("ascii")}
 
     @_answers_problems
-    def write_file(self, params):
+    def write_file(self, params: dict) -> dict:
         writing = self._transfer(params, True)
         for piece in params["attachments"]:
             writing.left -= len(piece)
@@ -209,7 +211,7 @@ class Files:
         return {}
 
     @_answers_problems
-    def close_file(self, params):
+    def close_file(self, params: dict) -> dict:
         transfer = self._open.pop(params["file"], None)
         if transfer is None:
             raise OSError(errno.EBADF, "no such transfer")
