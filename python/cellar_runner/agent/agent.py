@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any, Callable, NoReturn
 
 from ..errors import ExplorationRequired, final_exit
 from ..pristine import BUILTINS as __builtins__
@@ -12,6 +13,7 @@ from .call_log import CallLog
 from .findings import Findings
 from .literal_answer import is_literal
 from .search.grep import SLOW_SECONDS, Search
+from .search.hits import Hits
 from .search.source import FileBackedSource, TextSource
 
 VERSION = 1
@@ -48,7 +50,7 @@ class AgentTools:
         # The cells of the model's current response.
         self._codes: list[str] = []
 
-    def begin_cell(self, code, continues=False):
+    def begin_cell(self, code: str, continues: bool = False) -> None:
         """`continues` says that the cell was written together with the one before."""
         self._pid = _getpid()
         if self._reserved is not None:
@@ -62,7 +64,7 @@ class AgentTools:
             self._codes.clear()
         self._codes.append(code)
 
-    def report(self):
+    def report(self) -> dict:
         """Reports what the agent did in this cell, and puts its reserved names back."""
         calls, omitted = self._call_log.report()
         reserved = self._reserved
@@ -77,11 +79,11 @@ class AgentTools:
             "put_back": [] if reserved is None else reserved.put_back(self.variables()),
         }
 
-    def state(self):
+    def state(self) -> dict:
         """What restore() needs to continue in another session."""
         return dict(self._call_log.state(), version=VERSION, findings=self.findings.state())
 
-    def restore(self, data):
+    def restore(self, data: Any) -> None:
         if not is_a(data, dict) or data.get("version") != VERSION:
             raise ValueError("not the state of an agent's functions")
         try:
@@ -90,7 +92,7 @@ class AgentTools:
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError("the state of the agent's functions is damaged: {}".format(error)) from None
 
-    def context(self, function):
+    def context(self, function: str) -> Any:
         """The context, or an error that says how to get one."""
         try:
             value = self._current_context()
@@ -104,7 +106,7 @@ class AgentTools:
             raise TypeError(message.format(type_name(type(value)), "search_context(pattern, text=text)"))
         return value
 
-    def grep(self, pattern, file, context_lines, ignore_case):
+    def grep(self, pattern: Any, file: Any, context_lines: Any, ignore_case: Any) -> Hits:
         return self._search.grep(self._context_source, pattern, file, context_lines, ignore_case)
 
     def _context_source(self):
@@ -112,7 +114,7 @@ class AgentTools:
         found = None if self._context_file is None else self._context_file(value)
         return TextSource(value) if found is None else FileBackedSource(value, *found)
 
-    def finish(self, via, value, name=None):
+    def finish(self, via: str, value: Any, name: str | None = None) -> NoReturn:
         """Keeps the first answer of a cell and ends the cell."""
         if _getpid() != self._pid:
             raise RuntimeError(via + "() works only in the session's own process, not in a forked one")
@@ -133,7 +135,7 @@ class AgentTools:
             self._refuse(via, "this cell has given an answer already, and the first one counts")
         raise final_exit()
 
-    def finish_with(self, name):
+    def finish_with(self, name: Any) -> NoReturn:
         try:
             value = final.variable(name, self.variables())
         except (TypeError, NameError) as error:
@@ -145,8 +147,8 @@ class AgentTools:
         if len(self._refused) < MOST_REFUSALS:
             self._refused.append({"name": via, "reason": exact(reason)[:1000]})
 
-    def ask(self, name, arguments, query, *given):
+    def ask(self, name: str, arguments: dict, query: str, *given: Any) -> Any:
         return self.record(name, arguments, lambda: self._bridge[query](*given))
 
-    def functions(self):
+    def functions(self) -> dict[str, Callable]:
         return functions.functions(self)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+from typing import Any, Callable, Iterator
 
 from ..context.texts import Record, leaves, place_of, whole_number
 from ..pristine import BUILTINS as __builtins__
@@ -65,13 +66,13 @@ class Chunks(Result):
             rows.append("[{}] characters {}:{}".format(number, start, end))
         return "\n".join(rows)
 
-    def held(self):
+    def held(self) -> str:
         """The edges of each chunk are enough: prompts are made of whole chunks."""
         edges = (edge for text in self for edge in (text[:HELD_EDGE], text[-HELD_EDGE:]))
         return "\n".join(map(exact, edges))
 
 
-def pieces(value):
+def pieces(value: Any) -> Iterator[str]:
     """The text of a context; each value of lists and dicts follows its path, on lines of its own."""
     for path, text in leaves(value):
         if not path:
@@ -82,11 +83,11 @@ def pieces(value):
         yield "\n"
 
 
-def length(value):
+def length(value: Any) -> int:
     return sum(map(len, pieces(value)))
 
 
-def peek(context, n, file, start):
+def peek(context: Callable[[], Any], n: Any, file: Any, start: Any) -> str:
     """`context()` returns what is shown if no file is named."""
     if is_a(n, (str, os.PathLike)):
         given = cap(guarded_repr(n), 200)
@@ -103,7 +104,7 @@ def peek(context, n, file, start):
         return document.text(start, n) if n else ""
 
 
-def chunks(value, n, overlap):
+def chunks(value: Any, n: Any, overlap: Any) -> Chunks:
     """Chunks of about the same length, which end at line breaks where possible."""
     n, overlap = whole_number(n, "n"), whole_number(overlap, "overlap")
     if not 1 <= n <= MOST_CHUNKS:
@@ -135,7 +136,7 @@ def _snapped(text, end):
     return min(near, key=lambda place: abs(place - end)) if near else end
 
 
-def list_dir(path):
+def list_dir(path: Any) -> Listing:
     path = path_of(path, "list_dir")
     status, is_lost = status_of(path)
     if kind_of(status.st_mode) != "folder" or is_lost:
@@ -180,7 +181,7 @@ def _shown(item):
     return "{:,}".format(item) if is_a(item, int) else str(item)
 
 
-def file_info(path):
+def file_info(path: Any) -> FileInfo:
     path = path_of(path, "file_info")
     status, is_lost = status_of(path)
     kind = "link to nowhere" if is_lost else kind_of(status.st_mode)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from typing import Any, Callable
 
 from ..host.bridge import Pending
 from ..pristine import BUILTINS as __builtins__
@@ -31,12 +32,12 @@ class CallLog:
         self._omitted = 0
         self.explored = 0
 
-    def begin(self):
+    def begin(self) -> None:
         with self._lock:
             self._calls = []
             self._omitted = 0
 
-    def record(self, name, arguments, work):
+    def record(self, name: str, arguments: dict, work: Callable[[], Any]) -> Any:
         """Runs a call and logs it; one that has to be awaited is logged when its result arrives."""
         with self._lock:
             started, parents = _clock(), self._provenance.parents(arguments.values())
@@ -90,12 +91,12 @@ class CallLog:
                 }
             )
 
-    def report(self):
+    def report(self) -> tuple[list[dict], int]:
         """(the calls of this cell, how many more there were)."""
         with self._lock:
             return list(self._calls), self._omitted
 
-    def state(self):
+    def state(self) -> dict:
         with self._lock:
             return {
                 "counters": dict(self._counters),
@@ -103,7 +104,7 @@ class CallLog:
                 "results": self._provenance.state(),
             }
 
-    def restore(self, data):
+    def restore(self, data: dict) -> None:
         with self._lock:
             self._counters = {str(key): int(value) for key, value in data["counters"].items()}
             self.explored = int(data["explored"])

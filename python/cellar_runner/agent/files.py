@@ -6,6 +6,7 @@ import codecs
 import difflib
 import os
 import stat
+from typing import Any, Iterable, Iterator
 
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import cap, guarded_repr, is_a, type_name
@@ -24,7 +25,7 @@ _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (code
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOCTTY", 0)
 
 
-def path_of(path, function):
+def path_of(path: Any, function: str) -> str:
     """The path as an absolute str, or an error that shows how to call the function."""
     try:
         path = _fspath(path)
@@ -75,7 +76,7 @@ class Document:
     def __exit__(self, *_):
         _close(self.descriptor)
 
-    def pieces(self):
+    def pieces(self) -> Iterator[str]:
         _lseek(self.descriptor, 0, os.SEEK_SET)
         decoder = _decoder_of(self.encoding)("replace")
         while True:
@@ -84,16 +85,16 @@ class Document:
             if not data:
                 return
 
-    def text(self, start, length):
+    def text(self, start: int, length: int) -> str:
         return between(self.pieces(), start, length)
 
-    def refuse_binary(self):
+    def refuse_binary(self) -> None:
         if self.is_binary:
             message = "{} is not text, it begins with {}: read it with open(path, 'rb')"
             raise ValueError(message.format(_shown(self.path), self.head[:8]))
 
 
-def between(pieces, start, length):
+def between(pieces: Iterable[str], start: int, length: int) -> str:
     """Part of a text that comes in pieces."""
     kept, left = [], length
     for piece in pieces:
@@ -109,7 +110,7 @@ def between(pieces, start, length):
     return kept[0] if len(kept) == 1 else "".join(kept)
 
 
-def kind_of(mode):
+def kind_of(mode: int) -> str:
     kinds = (
         (stat.S_ISREG, "file"),
         (stat.S_ISDIR, "folder"),
@@ -120,7 +121,7 @@ def kind_of(mode):
     return next((name for is_one, name in kinds if is_one(mode)), "device")
 
 
-def status_of(path):
+def status_of(path: str) -> tuple[os.stat_result, bool]:
     """(status, whether it is a broken link)."""
     try:
         return _stat(path), False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import types
+from typing import Any
 
 from ..host.bridge import Pending
 from ..pristine import BUILTINS as __builtins__
@@ -18,7 +19,7 @@ _near = difflib.get_close_matches
 _LAZY = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType, Pending, map, filter, zip)
 
 
-def answer(value, via, name=None):
+def answer(value: Any, via: str, name: str | None = None) -> dict:
     """The answer as data, or a TypeError that says what to pass instead."""
     if is_a(value, types.ModuleType):
         raise TypeError("{}() takes an answer, not a module: pass what you found out".format(via))
@@ -43,7 +44,7 @@ def answer(value, via, name=None):
     }
 
 
-def variable(name, namespace):
+def variable(name: Any, namespace: dict) -> Any:
     if not is_a(name, str):
         message = "FINAL_VAR() takes the name of a variable as text, not {}: write {}"
         advice = 'FINAL_VAR("result"), or FINAL(result)'

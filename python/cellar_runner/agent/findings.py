@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..context.texts import Record
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import cap, exact, guarded_repr, is_a, type_name
@@ -30,7 +32,7 @@ class Findings:
         self._all = []
         self._reported = 0
 
-    def mark(self, text, source):
+    def mark(self, text: Any, source: Any) -> Record:
         text = _text(text, "a finding", LONGEST, "sum it up in a sentence or two")
         if source is not None:
             source = _text(source, "a source", LONGEST_SOURCE, 'name the place, such as "line 42"')
@@ -41,19 +43,19 @@ class Findings:
         self._all.append({"number": len(self._all) + 1, "text": text, "source": source})
         return Record(self._all[-1])
 
-    def listed(self):
+    def listed(self) -> FindingList:
         return FindingList(map(Record, self._all))
 
-    def begin(self):
+    def begin(self) -> None:
         self._reported = len(self._all)
 
-    def new(self):
+    def new(self) -> list[dict]:
         return [dict(finding) for finding in self._all[self._reported :]]
 
-    def state(self):
+    def state(self) -> list[dict]:
         return [dict(finding) for finding in self._all]
 
-    def restore(self, data):
+    def restore(self, data: list[dict]) -> None:
         self._all = []
         for number, finding in enumerate(data[:MOST_FINDINGS], 1):
             source = finding["source"]

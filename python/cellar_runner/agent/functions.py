@@ -8,9 +8,15 @@ from ..protocol.agent_functions import NAMES
 from . import browse
 from .variables import Variables
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable
 
-def functions(tools):
-    """The functions by name; `tools` are the AgentTools behind them."""
+    from .agent import AgentTools
+
+
+def functions(tools: AgentTools) -> dict[str, Callable]:
+    """The functions by name. They have no annotations: help() shows their signatures to models."""
     record = tools.record
 
     def peek(n=500, file=None, *, start=0):

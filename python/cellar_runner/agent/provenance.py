@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any, Iterable
 
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import is_a
@@ -46,7 +47,7 @@ class Provenance:
     def __init__(self):
         self._results = []
 
-    def remember(self, identifier, shown, arguments, held=""):
+    def remember(self, identifier: str, shown: str, arguments: str, held: str = "") -> None:
         """Keeps a result with the arguments of its call; `held` is what the result does not show."""
         texts = (shown[:KEPT_CHARACTERS], arguments[:KEPT_CHARACTERS].lower(), held[:KEPT_CHARACTERS])
         self._results.append((identifier,) + texts)
@@ -58,7 +59,7 @@ class Provenance:
                 del self._results[: position + 1]
                 break
 
-    def parents(self, arguments):
+    def parents(self, arguments: Iterable[Any]) -> list[str]:
         """The ids of the results that these arguments come from, the newest first."""
         origins, texts = _contents(arguments)
         found = dict.fromkeys(origins)
@@ -99,10 +100,10 @@ class Provenance:
             elif any(line not in asked for line in _plain_lines(result) & lines):
                 found[identifier] = None
 
-    def state(self):
+    def state(self) -> list[list[str]]:
         return [list(result) for result in self._results]
 
-    def restore(self, data):
+    def restore(self, data: Iterable[Any]) -> None:
         self._results = [
             (str(identifier), str(shown), str(asked), str(held)) for identifier, shown, asked, held in data
         ][-KEPT_RESULTS:]

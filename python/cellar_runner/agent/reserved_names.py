@@ -28,7 +28,7 @@ class ReservedNames:
         self._kept = {}
         self._changes = []
 
-    def uncover(self, namespace):
+    def uncover(self, namespace: dict) -> None:
         """Removes what hides a built-in from a namespace, and puts the context back."""
         try:
             context = self._given()
@@ -43,7 +43,7 @@ class ReservedNames:
             # Keys of a namespace may be objects whose comparison raises.
             return
 
-    def put_back(self, namespace):
+    def put_back(self, namespace: dict) -> list[dict]:
         """Restores every name; returns those that had changed, and where their values are kept."""
         self.uncover(namespace)
         try:

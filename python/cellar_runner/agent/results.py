@@ -9,25 +9,25 @@ from ..values.reprs import is_a
 class Piece(str):
     """A text of a result."""
 
-    origin = None
+    origin: str | None = None
 
 
 class Result(list):
     """Up to a limit; `total` counts all. Subclasses say how they are shown."""
 
-    origin = None
+    origin: str | None = None
     total = 0
 
     @property
-    def more(self):
+    def more(self) -> int:
         return max(0, self.total - len(self))
 
-    def mark(self, identifier):
+    def mark(self, identifier: str) -> None:
         self.origin = identifier
         for item in self:
             if is_a(item, Piece):
                 item.origin = identifier
 
-    def held(self):
+    def held(self) -> str:
         """What later calls may use although it is not shown."""
         return ""

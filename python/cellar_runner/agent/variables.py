@@ -21,7 +21,7 @@ class Variables(list):
         return "\n".join(rows)
 
     @classmethod
-    def of(cls, namespace):
+    def of(cls, namespace: dict) -> Variables:
         return cls(map(Record, encoding.describe(namespace)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from typing import Any
+from typing import Any, Callable
 
 from ...context.texts import whole_number
 from ...pristine import BUILTINS as __builtins__
@@ -52,7 +52,14 @@ class Search:
         self._most = most
         self._seconds = seconds
 
-    def grep(self, context, pattern, file, context_lines, ignore_case):
+    def grep(
+        self,
+        context: Callable[[], TextSource | FileSource],
+        pattern: Any,
+        file: Any,
+        context_lines: Any,
+        ignore_case: Any,
+    ) -> Hits:
         """`context()` returns what is searched if no file is named."""
         pattern = _checked_pattern(pattern, file)
         context_lines = whole_number(context_lines, "context_lines")

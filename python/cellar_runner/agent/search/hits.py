@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...pristine import BUILTINS as __builtins__
 from ...values.reprs import cap, guarded_repr, is_a
 from ..results import Piece, Result
+from .source import FileSource, TextSource
 
 LONGEST_LINE = 500
 SHOWN_CHARACTERS = 40_000
@@ -105,7 +106,7 @@ def _shown_to(previous, hit):
     return min(previous.line + len(previous.after), hit.line - 1)
 
 
-def hit_at(source, part, line, position, context_lines):
+def hit_at(source: TextSource | FileSource, part: int, line: int, position: int, context_lines: int) -> Hit:
     reach = 2 * LONGEST_LINE * (context_lines + 1)
     before, after, begins, ends = source.around(part, position, reach)
     left, right = before.rpartition("\n")[2], after.partition("\n")[0]

@@ -15,6 +15,7 @@ from typing import Any
 from ...context.texts import lines
 from ...pristine import BUILTINS as __builtins__
 from .ripgrep import end_process
+from .source import TextSource
 
 _fork: Any = getattr(os, "fork", None)
 _timer: Any = getattr(signal, "setitimer", None)
@@ -33,7 +34,9 @@ class OutOfTime(Exception):
     """The search took too long."""
 
 
-def search(source, pattern, ignore_case, most, seconds):
+def search(
+    source: TextSource, pattern: str, ignore_case: bool, most: int, seconds: float
+) -> tuple[list[tuple[int, int, int]], int]:
     """([(part, line, position)] of up to `most` lines, how many there are)."""
     expression = _compile(pattern, _IGNORE_CASE if ignore_case else 0)
     parts = source.parts

@@ -38,7 +38,7 @@ class Untranslatable(Exception):
         self.position = position
 
 
-def translated(pattern):
+def translated(pattern: str) -> str:
     """The pattern for Python's re, or Untranslatable."""
     parts: list[str] = []
     set_start = None

@@ -9,6 +9,7 @@ import signal
 from typing import Any
 
 from ...pristine import BUILTINS as __builtins__
+from .source import FileSource, TextSource
 
 LONGEST_PATTERN = 100_000
 PIPE_BYTES = 1 << 20
@@ -51,7 +52,9 @@ class Ripgrep:
     def __init__(self, path):
         self._path = path
 
-    def search(self, source, pattern, ignore_case, most):
+    def search(
+        self, source: TextSource | FileSource, pattern: str, ignore_case: bool, most: int
+    ) -> tuple[list[tuple[int, int]], int]:
         """([(line, offset of the first match in it)] of up to `most` lines, how many there are)."""
         # Without decoding, a byte order mark counts in the offsets.
         shared = ["-a", "--crlf", "--encoding=none", "-I"]
@@ -139,7 +142,7 @@ def _status(pid):
         return None
 
 
-def end_process(pid):
+def end_process(pid: int) -> None:
     try:
         _kill(pid, _SIGKILL)
         _wait(pid, 0)

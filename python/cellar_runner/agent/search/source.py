@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import os
-from typing import Any
+from typing import Any, Iterator
 
 from ...context.texts import leaves, place_of
 from ...pristine import BUILTINS as __builtins__
@@ -34,13 +34,13 @@ class TextSource:
         self._starts, self._origins, self._first_lines = [], [], [0]
         self._breaks = []
 
-    def place(self, part):
+    def place(self, part: int) -> str:
         return self._places[part]
 
-    def as_texts(self, _most):
+    def as_texts(self, _most: int) -> TextSource:
         return self
 
-    def pieces(self, offset=0):
+    def pieces(self, offset: int = 0) -> Iterator[bytes]:
         """The bytes of all parts, each ending with a line break; from an offset of an earlier run."""
         if offset:
             entry = _after(self._starts, offset) - 1
@@ -81,10 +81,10 @@ class TextSource:
             start = 0
 
     @property
-    def has_split_lines(self):
+    def has_split_lines(self) -> bool:
         return bool(self._breaks)
 
-    def locate(self, line, offset):
+    def locate(self, line: int, offset: int) -> tuple[int, int, int]:
         """(part, line in it, position in it) of an offset in the bytes."""
         entry = _after(self._starts, offset) - 1
         part, start = self._origins[entry]
@@ -103,18 +103,18 @@ class TextSource:
             known.append(known[-1] + text.count("\n") + (not text.endswith("\n")))
         return known[part]
 
-    def around(self, part, position, reach):
+    def around(self, part: int, position: int, reach: int) -> tuple[str, str, bool, bool]:
         """(text before, text after, whether the part begins and ends within them)."""
         text = self.parts[part]
         before, after = text[max(0, position - reach) : position], text[position : position + reach]
         return before, after, position <= reach, position + reach >= len(text)
 
-    def line_before(self, part, position):
+    def line_before(self, part: int, position: int) -> int | None:
         """Where the previous line ends, or None."""
         at = self.parts[part].rfind("\n", 0, position)
         return None if at < 0 else at
 
-    def line_after(self, part, position):
+    def line_after(self, part: int, position: int) -> int | None:
         """Where the next line starts, or None."""
         at = self.parts[part].find("\n", position)
         return None if at < 0 else at + 1
@@ -131,13 +131,13 @@ class FileSource:
         # What the file has before the text.
         self.skipped_bytes, self.skipped_lines = skipped_bytes, skipped_lines
 
-    def place(self, _part):
+    def place(self, _part: int) -> str:
         return ""
 
-    def locate(self, line, offset):
+    def locate(self, line: int, offset: int) -> tuple[int, int, int]:
         return 0, line - self.skipped_lines, offset
 
-    def around(self, _part, position, reach):
+    def around(self, _part: int, position: int, reach: int) -> tuple[str, str, bool, bool]:
         low = max(self.skipped_bytes, position - 4 * reach)
         before = _pread(self.descriptor, position - low, low)
         after = _pread(self.descriptor, 4 * reach + 4, position)
@@ -151,7 +151,7 @@ class FileSource:
             before = before[1:]
         return _decoded(before), _decoded(after), begins, ends
 
-    def line_before(self, _part, position):
+    def line_before(self, _part: int, position: int) -> int | None:
         while position > self.skipped_bytes:
             low = max(self.skipped_bytes, position - PIECE)
             at = _pread(self.descriptor, position - low, low).rfind(b"\n")
@@ -160,7 +160,7 @@ class FileSource:
             position = low
         return None
 
-    def line_after(self, _part, position):
+    def line_after(self, _part: int, position: int) -> int | None:
         while True:
             data = _pread(self.descriptor, PIECE, position)
             at = data.find(b"\n")
@@ -170,7 +170,7 @@ class FileSource:
                 return None
             position += len(data)
 
-    def as_texts(self, most):
+    def as_texts(self, most: int) -> TextSource:
         """The whole text, for Python's re; ValueError if it is too long."""
         data: list[bytes] = []
         at = self.skipped_bytes
@@ -191,7 +191,7 @@ class FileBackedSource(FileSource):
         super().__init__(descriptor, "context", lead, 1)
         self._text = text
 
-    def as_texts(self, _most):
+    def as_texts(self, _most: int) -> TextSource:
         return TextSource(self._text, self.name)
 
 
