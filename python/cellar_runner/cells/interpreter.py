@@ -321,7 +321,7 @@ class Interpreter:
         return self.value_of(self._build("{}.{}".format(self.number, self._nested), code))
 
     def _ok(self, value):
-        outcome = {"status": "ok", "error": None, "result": None, "exit_code": None}
+        outcome: dict = {"status": "ok", "error": None, "result": None, "exit_code": None}
         if value is not None:
             try:
                 data, metadata = self.displays.bundle(value)

@@ -10,6 +10,10 @@ from operator import itemgetter
 from ..pristine import BUILTINS as __builtins__
 from . import marks
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable
+
 PARTIAL_LINE_SECONDS = 0.1
 BARRIER_SECONDS = 0.25
 LONGEST_BARRIER_SECONDS = 3.0
@@ -27,7 +31,7 @@ _NO_CONTINUATION = bytes(byte for byte in range(256) if byte & 0xC0 != 0x80)
 class Window:
     """Keeps the first and the last characters, that is code points, of an output that may be endless."""
 
-    def __init__(self, size):
+    def __init__(self, size: int) -> None:
         self.head_left = size - size // 2
         self._tail_size = size // 2
         self._tail: deque = deque()
@@ -35,7 +39,7 @@ class Window:
         self._tail_characters = 0
         self.omitted = 0
 
-    def add(self, text):
+    def add(self, text: str) -> str:
         """The part of `text` that may go out at once."""
         now = text[: self.head_left]
         self.head_left -= len(now)
@@ -43,7 +47,7 @@ class Window:
             self.keep(text[len(now) :].encode("utf-8"))
         return now
 
-    def keep(self, data):
+    def keep(self, data: bytes) -> None:
         """Takes bytes for the tail without decoding them, so that a flood costs little."""
         characters = _count(data)
         self._tail.append((data, characters))
@@ -59,7 +63,7 @@ class Window:
             self._tail_characters -= characters
             self.omitted += length
 
-    def finish(self):
+    def finish(self) -> str:
         """What is left to send: the notice, when something was left out, and the tail."""
         tail = b"".join([data for data, _ in self._tail])
         self._tail.clear()
@@ -107,20 +111,20 @@ class _Stream:
 class Capture:
     """`emit(step, stream, text, order)` gets the text; `settle(step, order, omitted)` a cell's end."""
 
-    def __init__(self, nonce, emit, settle):
+    def __init__(self, nonce: bytes, emit: Callable, settle: Callable) -> None:
         self._nonce = nonce
         self._emit = emit
         self._settle = settle
         self._streams = (_Stream(), _Stream())
         self._order = 0
-        self.step = None
+        self.step: int | None = None
 
-    def wants(self, which):
+    def wants(self, which: int) -> bool:
         """False while this stream must wait for the other one."""
         stream = self._streams[which]
         return stream.barrier is None or len(stream.raw) < STALLED_BYTES
 
-    def feed(self, which, data):
+    def feed(self, which: int, data: bytes) -> None:
         stream = self._streams[which]
         stream.raw += data
         other = self._streams[1 - which]
@@ -130,7 +134,7 @@ class Capture:
             other.behind += len(data)
         self._pump()
 
-    def next_deadline(self):
+    def next_deadline(self) -> float | None:
         """When `tick` has something to do, or None."""
         times = []
         for stream in self._streams:
@@ -140,7 +144,7 @@ class Capture:
                 times.append(stream.stalled_since + BARRIER_SECONDS)
         return min(times) if times else None
 
-    def tick(self, now, holds_more=lambda _which: False):
+    def tick(self, now: float, holds_more: Callable[[int], bool] = lambda _which: False) -> None:
         """Sends partial lines that waited long enough; gives up a barrier that never came.
 
         Not while the other pipe holds something, told by `holds_more`: on a busy machine that is what
@@ -156,12 +160,12 @@ class Capture:
             if stream.partial and now - stream.partial_since >= PARTIAL_LINE_SECONDS:
                 self._flush_text(which, stream)
 
-    def open(self, step, max_output):
+    def open(self, step: int, max_output: int) -> None:
         """Begins a cell of which no mark tells."""
         if self.step is None:
             self._open_step(step, max_output)
 
-    def finish(self):
+    def finish(self) -> int | None:
         """The writer is dead: everything held goes out; gives the open step."""
         for which, stream in enumerate(self._streams):
             while stream.raw or stream.barrier is not None:

@@ -14,6 +14,10 @@ from ..values.reprs import cap, exact, guarded_repr, guarded_str, is_a
 from .figures import Figures
 from .formatters import PLAIN, DisplayFormatter
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
 RICH_TEXT_LIMIT = 1_000_000
 IMAGE_LIMIT = 12_000_000
 BUNDLE_LIMIT = 10_000_000
@@ -28,7 +32,7 @@ _STRUCTURED = (list, tuple, dict)
 _urandom = os.urandom
 
 
-def mime_bundle(content):
+def mime_bundle(content: dict) -> dict:
     """A bundle from a dict of mime types that user code made itself."""
     notes: list[str] = []
     data: dict = {}
@@ -39,7 +43,7 @@ def mime_bundle(content):
     return data
 
 
-def as_message(data):
+def as_message(data: dict) -> tuple[dict, list[bytes]]:
     """(texts and announced binaries of a bundle, the binaries) for the host."""
     texts = {mime: body for mime, body in data.items() if isinstance(body, str)}
     binaries = [(mime, body) for mime, body in data.items() if isinstance(body, bytes)]
@@ -77,7 +81,7 @@ def _add(data, mime, content, notes):
         data[mime] = content
 
 
-def text_of_plain(content):
+def text_of_plain(content: Any) -> str:
     """text/plain that an object gave itself, capped."""
     from_object = exact(content) if is_a(content, str) else guarded_repr(content)
     return cap(from_object)
@@ -115,29 +119,29 @@ def _binary(content):
 class DisplayHandle:
     """Something shown that can be shown anew, in its place."""
 
-    def __init__(self, display_id=None):
+    def __init__(self, display_id: object = None) -> None:
         self.display_id = new_id() if display_id is None else display_id
 
     def __repr__(self):
         return "<DisplayHandle display_id={}>".format(self.display_id)
 
-    def display(self, obj, **options):
+    def display(self, obj: object, **options: object) -> None:
         """Show another object under the same id, here."""
         sys.modules["builtins"].display(obj, display_id=self.display_id, **options)
 
-    def update(self, obj, **options):
+    def update(self, obj: object, **options: object) -> None:
         """Show another object where this was shown."""
         sys.modules["builtins"].display(obj, display_id=self.display_id, update=True, **options)
 
 
-def new_id():
+def new_id() -> str:
     return _urandom(16).hex()
 
 
 class Displays:
     """Sends rich outputs of one session; offers the `display` builtin."""
 
-    def __init__(self, send):
+    def __init__(self, send: Callable) -> None:
         self._send = send
         self.clear = _ignore
         self.tells_values = False
@@ -150,17 +154,17 @@ class Displays:
 
     def display(
         self,
-        *objs,
-        include=None,
-        exclude=None,
-        metadata=None,
-        transient=None,
-        display_id=None,
-        raw=False,
-        clear=False,
-        update=False,
-        **_options,
-    ):
+        *objs: Any,
+        include: Any = None,
+        exclude: Any = None,
+        metadata: Any = None,
+        transient: Any = None,
+        display_id: Any = None,
+        raw: bool = False,
+        clear: bool = False,
+        update: bool = False,
+        **_options: object,
+    ) -> DisplayHandle | None:
         """Show objects as rich output, in order."""
         if display_id is True:
             display_id = new_id()
@@ -189,7 +193,7 @@ class Displays:
                 self.publisher.publish(data=data, metadata=described, transient=transient, update=update)
         return DisplayHandle(display_id) if display_id else None
 
-    def publish(self, data, metadata=None, display_id=None, update=False):
+    def publish(self, data: dict, metadata: Any = None, display_id: object = None, update: bool = False) -> None:
         """Show a bundle that user code made itself."""
         about = {}
         if display_id:
@@ -198,13 +202,13 @@ class Displays:
                 about["role"] = "update"
         self.send(mime_bundle(data), metadata, about)
 
-    def clear_output(self, wait=False):
+    def clear_output(self, wait: object = False) -> None:
         """Take back what the cell has shown so far; `wait`: when it shows something else."""
         _flush(sys.stdout)
         _flush(sys.stderr)
         self.clear(bool(wait))
 
-    def send(self, data, metadata=None, about=None):
+    def send(self, data: dict, metadata: Any = None, about: dict | None = None) -> None:
         """Send one bundle, after what was printed before it."""
         _flush(sys.stdout)
         described = {}
@@ -216,7 +220,7 @@ class Displays:
         else:
             self._send(data, described)
 
-    def bundle(self, value):
+    def bundle(self, value: object) -> tuple[dict, dict]:
         """The bundle of a value and its metadata; an empty one where the value has shown itself."""
         kind = type(value)
         if (kind in PLAIN or is_a(value, type)) and not self.formatter.is_used:
@@ -225,7 +229,7 @@ class Displays:
         data, metadata = self.formatter.format(value)
         return mime_bundle(data), metadata
 
-    def divert(self, outputs):
+    def divert(self, outputs: list) -> Callable[[], None]:
         """Append bundles to a list instead of sending them; gives the function that ends this."""
         before = self._send, self.clear
         self._send = lambda data, _metadata, _about=None: outputs.append(data)
@@ -236,7 +240,7 @@ class Displays:
 
         return restore
 
-    def result(self, value, data, metadata, apart=False):
+    def result(self, value: object, data: dict, metadata: dict, apart: bool = False) -> dict | None:
         """The result of a cell, or None; images, or all of it, go as a display that belongs to it."""
         if not data:
             return None
@@ -252,7 +256,7 @@ class Displays:
                 rest[VALUE_TYPE] = dumps(encoded)
         return rest
 
-    def show_result(self, value):
+    def show_result(self, value: object) -> None:
         """The value of code that a cell ran, shown as a value where it is."""
         data, metadata = self.bundle(value)
         if data:

@@ -5,10 +5,16 @@ from __future__ import annotations
 import io
 import sys
 from importlib.machinery import PathFinder
-from typing import Any
 
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import is_a
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+    from typing import Any, Callable
+
+    from .displays import Displays
 
 FIGURE_LIMIT = 50
 PYPLOT = "matplotlib.pyplot"
@@ -31,17 +37,17 @@ _BytesIO = io.BytesIO
 class Figures:
     """Does what IPython's inline backend does; looks at matplotlib only if the user imported it."""
 
-    def __init__(self, displays):
+    def __init__(self, displays: Displays) -> None:
         self._displays = displays
         self._patched: Any = None
         # Figures that were made in interactive mode since the last were shown.
-        self._to_draw = []
+        self._to_draw: list = []
         self._import_watcher = ImportWatcher(PYPLOT, self.watch)
         self.close_figures = True
         self._formats = ["png"]
-        self._options = {"bbox_inches": "tight"}
+        self._options: dict[str, Any] = {"bbox_inches": "tight"}
 
-    def watch(self):
+    def watch(self) -> None:
         """Make plt.show() show; without this a figure waits for the end of the cell."""
         pyplot = _modules.get(PYPLOT)
         if pyplot is None:
@@ -51,11 +57,11 @@ class Figures:
             self._patched = pyplot
             self._patch(pyplot)
 
-    def are_open(self):
+    def are_open(self) -> bool:
         """Whether the end of the cell has figures to show."""
         return bool(self._to_draw)
 
-    def flush(self):
+    def flush(self) -> None:
         """What the end of a cell shows; unless told otherwise, it closes all figures."""
         drawn, self._to_draw = self._to_draw, []
         if not drawn or _PYLAB not in _modules:
@@ -75,7 +81,7 @@ class Figures:
             if engine is not None and figure.stale and self._patched.isinteractive():
                 manager.canvas.draw_idle()
 
-    def show(self, close=None):
+    def show(self, close: bool | None = None) -> None:
         """Show the open figures now."""
         try:
             self._display([manager.canvas.figure for manager in self._managers()])
@@ -84,7 +90,7 @@ class Figures:
             if (self.close_figures if close is None else close) and self._managers():
                 _modules[_PYLAB].Gcf.destroy_all()
 
-    def select_formats(self, formats, **options):
+    def select_formats(self, formats: Any, **options: object) -> None:
         """In which forms figures are shown: png, retina, svg, jpeg, pdf."""
         formats = [formats] if is_a(formats, str) else list(formats)
         unknown = [name for name in formats if name not in _MIMES]
@@ -95,7 +101,7 @@ class Figures:
         self._options.update(options)
         self._register()
 
-    def configure(self, option, value):
+    def configure(self, option: str, value: Any) -> bool:
         """%config InlineBackend.option = value; gives whether there is such an option."""
         if option in ("figure_format", "figure_formats"):
             self.select_formats(value)
@@ -185,11 +191,11 @@ def _printer(name, options):
 class ImportWatcher:
     """A finder on sys.meta_path that calls a function as soon as a cell has imported a module."""
 
-    def __init__(self, name, notify):
+    def __init__(self, name: str, notify: Callable[[], None]) -> None:
         self._name = name
         self._notify = notify
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         """Finds the module as usual, and adds the call to its loader."""
         if name != self._name:
             return None

@@ -10,6 +10,10 @@ from ..values.excerpts import TABLE_TYPE, excerpt
 from ..values.pretty import text_of
 from ..values.reprs import cap, guarded_repr, is_a
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Container
+
 _MISSING = object()
 _mro = type.__dict__["__mro__"].__get__
 _CANARY = "_ipython_canary_method_should_not_exist_"
@@ -45,7 +49,7 @@ def _is_valid(mime, content):
     return is_a(content, (bytes, str) if mime in _BINARY else str)
 
 
-def real_method(value, name):
+def real_method(value: object, name: str) -> Callable | None:
     """A method that the object really has: not one of a class, nor of what answers to any name."""
     if is_a(value, type):
         return None
@@ -65,12 +69,12 @@ class Formatter:
 
     enabled = True
 
-    def __init__(self, format_type, print_method, guard, on_change):
+    def __init__(self, format_type: str, print_method: str, guard: Callable, on_change: Callable) -> None:
         self.format_type = format_type
         self.print_method = print_method
-        self.type_printers = {}
-        self.deferred_printers = {}
-        self.singleton_printers = {}
+        self.type_printers: dict = {}
+        self.deferred_printers: dict = {}
+        self.singleton_printers: dict = {}
         self._guard = guard
         self._on_change = on_change
 
@@ -90,7 +94,7 @@ class Formatter:
         warnings.warn(shown, FormatterWarning, stacklevel=2)
         return None
 
-    def content(self, value, absent=None, **options):
+    def content(self, value: object, absent: object = None, **options: object) -> Any:
         """The representation, or `absent`; `options` are for the object's own method."""
         printer = self._find(value)
         if printer is not None:
@@ -98,14 +102,14 @@ class Formatter:
         method = real_method(value, self.print_method)
         return absent if method is None else method(**options)
 
-    def lookup(self, value):
+    def lookup(self, value: object) -> Callable:
         """The function registered for an object; KeyError where there is none."""
         printer = self._find(value)
         if printer is None:
             raise KeyError("no formatter of {} for {!r}".format(self.format_type, type(value)))
         return printer
 
-    def lookup_by_type(self, kind):
+    def lookup_by_type(self, kind: Any) -> Callable:
         """The function registered for a type or one of its bases; KeyError where there is none."""
         if is_a(kind, str):
             return self.deferred_printers[_split(kind)]
@@ -114,7 +118,7 @@ class Formatter:
             raise KeyError("no formatter of {} for {!r}".format(self.format_type, kind))
         return printer
 
-    def for_type(self, kind, func=None):
+    def for_type(self, kind: Any, func: Callable | None = None) -> Callable | None:
         """Register a function for a type, or for its name; gives the one before."""
         if is_a(kind, str):
             return self.for_type_by_name(*_split(kind), func=func)  # type: ignore[misc]
@@ -124,7 +128,7 @@ class Formatter:
             self._on_change(kind)
         return before
 
-    def for_type_by_name(self, type_module, type_name, func=None):
+    def for_type_by_name(self, type_module: str, type_name: str, func: Callable | None = None) -> Callable | None:
         """The same for a type that may not be imported yet."""
         key = type_module, type_name
         for kind in self.type_printers:
@@ -136,7 +140,7 @@ class Formatter:
             self._on_change(_BUILTIN.get(type_name) if type_module == "builtins" else None)
         return before
 
-    def pop(self, kind, default=_MISSING):
+    def pop(self, kind: Any, default: object = _MISSING) -> Any:
         """Take back what was registered for a type."""
         key = _split(kind) if is_a(kind, str) else _names(kind)
         found = self.deferred_printers.pop(key, _MISSING)
@@ -174,7 +178,7 @@ class Formatter:
 class PlainFormatter(Formatter):
     """text/plain: functions for types get a printer to write to, as IPython's do."""
 
-    def content(self, value, absent=None, **_options):
+    def content(self, value: object, absent: object = None, **_options: object) -> Any:
         return text_of(value, asked=self)
 
 
@@ -203,11 +207,11 @@ class IPythonDisplayFormatter(Formatter):
 class DisplayFormatter:
     """All formatters of a session. `report` is told of those that fail."""
 
-    def __init__(self, report):
+    def __init__(self, report: Callable) -> None:
         self._report = report
         # Whether even a plain value must be looked at: a function is registered for its type.
         self.is_used = False
-        self.formatters = {}
+        self.formatters: dict[str, Any] = {}
         self.formatters["text/plain"] = self._formatter(PlainFormatter, "text/plain", "_repr_pretty_")
         for mime, method in _METHODS:
             self.formatters[mime] = self._formatter(Formatter, mime, method)
@@ -218,20 +222,22 @@ class DisplayFormatter:
         return kind(mime, method, self._guarded, self._note_use)
 
     @property
-    def format_types(self):
+    def format_types(self) -> list[str]:
         return list(self.formatters)
 
     @property
-    def active_types(self):
+    def active_types(self) -> list[str]:
         return [mime for mime, formatter in self.formatters.items() if getattr(formatter, "enabled", True)]
 
     @active_types.setter
-    def active_types(self, types):
+    def active_types(self, types: Container[str]) -> None:
         for mime, formatter in self.formatters.items():
             formatter.enabled = mime in types
         self.is_used = True
 
-    def format(self, value, include=None, exclude=None):
+    def format(
+        self, value: object, include: Container[str] | None = None, exclude: Container[str] | None = None
+    ) -> tuple[dict, dict]:
         """(data, metadata) of an object; two empty dicts where it has shown itself."""
         if self.ipython_display_formatter(value):
             return {}, {}
@@ -274,7 +280,9 @@ class DisplayFormatter:
             return None
 
 
-def format_display_data(value, include=None, exclude=None):
+def format_display_data(
+    value: object, include: Container[str] | None = None, exclude: Container[str] | None = None
+) -> tuple[dict, dict]:
     """IPython.core.formatters' function of this name."""
     shell = sys.modules["builtins"].get_ipython()
     return shell.display_formatter.format(value, include, exclude)

@@ -140,7 +140,7 @@ class InlineOutput:
         if not self.is_alone or not self._alarm.cancel():
             # In this order: at the END mark init stops reading, and the alarm must not come after that.
             self._alarm.set(AT_ONCE)
-            return self._pipes.end_cell(step)
+            return self._pipes.end_cell(step)  # type: ignore[func-returns-value]
         if [_fstat(descriptor).st_ino for descriptor in _PIPES] != self._inodes:
             raise channel.Broken("the cell has replaced its output pipes")
         output = self._collect(*self._cell)  # type: ignore[misc]

@@ -1,5 +1,7 @@
 """Output of a session in a single process: sent to the host by the thread that writes it."""
 
+from __future__ import annotations
+
 import os
 import select
 import sys
@@ -9,6 +11,12 @@ import time
 from ..pristine import BUILTINS as __builtins__
 from . import streams
 from .capture import PARTIAL_LINE_SECONDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable, NoReturn
+
+    from ..protocol.channel import Channel
 
 READ_BYTES = 1 << 18
 # One that floods the pipes must not hold up the cell that drains them.
@@ -25,11 +33,11 @@ class OutputPump(streams.SingleProcessOutput):
     Only what C code and programs write comes through the pipes behind descriptors 1 and 2.
     """
 
-    def __init__(self, channel, nonce, postponed, place):
+    def __init__(self, channel: Channel, nonce: bytes, postponed: Callable, place: Callable[[int], int]) -> None:
         pipes = [os.pipe(), os.pipe()]
         self._readers = tuple(place(reader) for reader, _ in pipes)
         super().__init__(tuple(place(writer) for _, writer in pipes), channel, nonce, postponed)
-        self._inside = set()
+        self._inside: set[int] = set()
         self._drain_lock = threading.Lock()
         self._watcher = _Watcher(self._readers, place)
         for writer in self.descriptors:
@@ -63,7 +71,7 @@ class OutputPump(streams.SingleProcessOutput):
             if self._watcher.is_idle and self._capture.next_deadline() is not None:
                 self._watcher.wake()
 
-    def watch(self):
+    def watch(self) -> NoReturn:
         """Serves the pipes and the clock; the body of a thread."""
         seconds = None
         while True:
