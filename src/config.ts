@@ -71,8 +71,10 @@ export const settingsSchema = z.strictObject({
   grace: z.int().min(0).max(600_000).default(2_000),
   /** Characters of each of stdout and stderr that a result keeps. */
   maxOutputLength: z.int().min(0).max(LONGEST_OUTPUT).default(50_000),
-  /** When copies are parked: after each cell, only when the session rests, or never. */
-  checkpoints: z.enum(["always", "idle", "off"]).default("always"),
+  /** When checkpoints are made: after each cell; when the session rests or too much would be lost; never. */
+  checkpoints: z.enum(["always", "auto", "off"]).default("auto"),
+  /** With `auto`: how much cell time may be without a checkpoint, in milliseconds. */
+  checkpointInterval: z.int().min(0).max(LONGEST_TIMEOUT_MS).default(100),
   /** How many checkpoints a session keeps. */
   keepCheckpoints: z.int().min(1).max(100).default(10),
   /** Questions to the host (`llm_query`) that are worked on at the same time. */

@@ -25,8 +25,12 @@ export interface Isolation {
 export interface StateReport {
   /** True when everything before this cell is still there. */
   readonly survived: boolean;
-  /** The checkpoint that holds the state this result leaves behind; null when none does. */
+  /** The newest checkpoint that is held: of this result's state, unless `unsaved`; null when there is none. */
   readonly checkpoint: number | null;
+  /** How many of the last cells it does not hold yet: they would be lost if the process ended now. */
+  readonly unsaved?: number | undefined;
+  /** The cells whose effects are lost, when `survived` is false for them. */
+  readonly lostCells?: readonly number[] | undefined;
   /** Why there is no checkpoint, or what was lost. */
   readonly reason?: string | undefined;
   /** Sockets and pipes that could not come back with a restored checkpoint. */

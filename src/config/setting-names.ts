@@ -11,6 +11,7 @@ export const SETTING_NAMES = [
   "grace",
   "maxOutputLength",
   "checkpoints",
+  "checkpointInterval",
   "keepCheckpoints",
   "queryConcurrency",
   "queryTimeout",
@@ -86,6 +87,7 @@ export function sandboxNotice(name: string): string | undefined {
 const IN_MILLISECONDS: ReadonlySet<string> = new Set<SettingName>([
   "timeout",
   "grace",
+  "checkpointInterval",
   "queryTimeout",
   "queryTotal",
   "daemonIdle",

@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { REPLConfig } from "../backends/backend.js";
 import { checkRuntime, splitConfig } from "../backends/options.js";
 import type { StatefulRuntime } from "../backends/stateful-sandbox.js";
+import { settingLayers } from "../config/environment.js";
 import { checkNames, kindOf, requireFunction, requireOptions } from "../config/kinds.js";
 import { invalidOptions } from "../config/problems.js";
 import { SANDBOX_NAMES } from "../config/setting-names.js";
@@ -50,6 +51,9 @@ const ownSchema = z.object({
   create: z.boolean().default(true),
 });
 
+/** Any run of a notebook can be undone. */
+const NOTEBOOK_DEFAULTS = { checkpoints: "always" };
+
 const OWN_NAMES = ["user", "session", "dir", "store", "takeover", "create", "runtime"];
 
 export function readOptions(options: NotebookOptions): ResolvedNotebookOptions {
@@ -58,14 +62,16 @@ export function readOptions(options: NotebookOptions): ResolvedNotebookOptions {
   const own = ownSchema.safeParse(options);
   if (!own.success) throw unfit(own.error, options);
   const { dir, takeover, create } = own.data;
+  const layers = { ...NOTEBOOK_DEFAULTS, ...settingLayers() };
+  const settings = resolveSettings(splitConfig(config).options, layers, undefined, OWN_NAMES);
   return {
     id: checkId({ user, session }),
     ...placeOf({ dir, store }),
     takeover,
     create,
     runtime: checkRuntime(runtime),
-    config: { ...config, backend: "native" },
-    settings: resolveSettings(splitConfig(config).options, undefined, undefined, OWN_NAMES),
+    config: { ...config, backend: "native", checkpoints: settings.checkpoints },
+    settings,
   };
 }
 

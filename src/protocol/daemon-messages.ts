@@ -74,6 +74,8 @@ const execution = z.strictObject({
   state: z.strictObject({
     survived: z.boolean(),
     checkpoint: count.nullable(),
+    unsaved: count.optional(),
+    lost_cells: z.array(count).max(10_000).optional(),
     reason: text.optional(),
     lost: z.array(text).max(64).optional(),
   }),

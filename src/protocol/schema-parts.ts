@@ -19,10 +19,11 @@ export const omittedBytes = z.strictObject({ stdout: count, stderr: count });
 /** A message with one attachment. */
 export const oneAttachment = z.array(z.strictObject({ bytes: count })).length(1);
 
-export const checkpointMode = z.enum(["always", "idle", "off"]);
+export const checkpointMode = z.enum(["always", "auto", "off"]);
 
 const checkpointPlan = z.strictObject({
   planned: z.boolean(),
+  due: z.boolean().optional(),
   reason: shortText.optional(),
 });
 
@@ -104,7 +105,12 @@ export const clientToDaemon = sender("daemon", "client");
 export const daemonToClient = sender("daemon", "daemon");
 
 /** What every request has that changes the variables: its step, and whether a checkpoint follows. */
-export const change = { step: count, checkpoint: checkpointMode, rest_ms: count.optional() };
+export const change = {
+  step: count,
+  checkpoint: checkpointMode,
+  interval_ms: count.optional(),
+  rest_ms: count.optional(),
+};
 export const changed = { checkpoint: checkpointPlan };
 
 /** Success with these fields, or why not. */

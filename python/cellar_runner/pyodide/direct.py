@@ -169,7 +169,7 @@ class Direct(Wasm):
             started = _clock()
             outcome = yield from self.interpreter.pieces(params["number"], params["code"])
             self._end_cell(outcome, started)
-            outcome["checkpoint"] = self.checkpoints.plan(params["checkpoint"])
+            outcome["checkpoint"] = self.checkpoints.plan(params)
             self._channel.answer(identifier, outcome)
         except BaseException as error:
             self._channel.report_error(identifier, error)

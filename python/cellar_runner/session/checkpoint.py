@@ -15,11 +15,6 @@ import time
 
 from ..linux import fds, fork_memory, syscalls
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from ..protocol.channel import Channel
-
-REQUEST_WAIT_MILLISECONDS = 1
 SPARE_SECONDS = 0.2
 MAX_GROWTH_BYTES = 256 << 20
 LEAVING_MILLISECONDS = 5
@@ -92,15 +87,6 @@ def _uses_cuda():
         return "cupy" in sys.modules or "pycuda" in sys.modules
     except Exception:
         return False
-
-
-def wait_for_request(channel: Channel, milliseconds: float) -> bool:
-    """Lets others use the processor for a moment; True when a request has come."""
-    if channel.has_input:
-        return True
-    poll = select.poll()
-    poll.register(channel.descriptor, select.POLLIN)
-    return bool(poll.poll(milliseconds))
 
 
 class Checkpointer:

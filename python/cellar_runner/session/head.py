@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from ..linux.shared_page import SharedPage
 
 _NOT_PLANNED = {"planned": False}
+# How long a session is without a request before it rests, and how long the host is left alone after an answer.
+REST_MILLISECONDS, ANSWERED_MILLISECONDS = 10, 1
 
 # The step of warm-up cells: should init have to pass on what they write, it belongs to no cell.
 WARMUP_STEP = 0xFFFFFFFF
@@ -41,22 +43,60 @@ _main_thread, _native_id = threading.main_thread(), threading.get_native_id
 
 
 class Checkpoints:
-    def __init__(self, head: Head) -> None:
-        self._head = head
+    """Decides when the head is copied: when it rests, or before the next cell once too much work would be lost."""
+
+    def __init__(self) -> None:
         self.obstacles: checkpoint.Obstacles = None  # type: ignore[assignment]
         self.copies = checkpoint.Checkpointer()
         self.output: InlineOutput = None  # type: ignore[assignment]
+        # The request that the next checkpoint is of, and whether it cannot wait for the session to rest.
+        self.pending: dict | None = None
+        self.is_due = False
+        self._began = 0
+        # Nanoseconds of work that no checkpoint holds.
+        self._unsaved = 0
 
-    def plan(self, mode: str) -> dict:
+    def begin(self, began: int) -> None:
+        self._began = began
+
+    def plan(self, params: dict) -> dict:
+        mode = params["checkpoint"]
         if mode == "off":
             return _NOT_PLANNED
+        self._unsaved += _now() - self._began
         reason = self.obstacles.find(self.output.is_alone)
-        return {"planned": True} if reason is None else {"planned": False, "reason": reason}
+        if reason is not None:
+            return {"planned": False, "reason": reason}
+        due = mode == "always" or self._unsaved > params["interval_ms"] * 1_000_000
+        return {"planned": True, "due": due}
 
     def answered(self, params: dict, result: dict) -> None:
-        if result.get("checkpoint", _NOT_PLANNED)["planned"]:
-            self._head.park(params)
+        plan = result.get("checkpoint")
+        if plan is not None:
+            self.pending = params if plan["planned"] else None
+            self.is_due = plan.get("due", False)
+        elif self.pending is not None and self.obstacles.find(False) is not None:
+            # Other requests change nothing, but may have begun threads.
+            self.pending = None
         self.output.note_newest_pid()
+
+    @property
+    def patience(self) -> int:
+        """Milliseconds without a request until the pending checkpoint is made."""
+        return self.pending.get("rest_ms", ANSWERED_MILLISECONDS if self.is_due else REST_MILLISECONDS)  # type: ignore[union-attr]
+
+    def take(self) -> tuple[dict, list[int]] | None:
+        """Makes the pending checkpoint: None in the head, orders in a new head."""
+        params, self.pending, self.is_due = self.pending, None, False
+        # No process or descriptor may be left, or a cell broke what this needs: then the next cell tries again.
+        unsaved, self._unsaved = self._unsaved, 0
+        try:
+            return self.copies.park(params["step"])  # type: ignore[index]
+        except Exception:
+            self._unsaved = unsaved
+            return None
+        finally:
+            self.output.note_newest_pid()
 
     def context_given(self, value: object) -> None:
         if self.obstacles is not None and type(value) is str:
@@ -66,7 +106,7 @@ class Checkpoints:
 class Head(Service):
     def __init__(self, has_network: bool = False) -> None:
         # The page and the slot on it that tell the step are known when a session takes this head.
-        super().__init__(Interrupts(int), Checkpoints(self))
+        super().__init__(Interrupts(int), Checkpoints())
         self.has_network = has_network
         self._board: SharedPage = None  # type: ignore[assignment]
         self._soft_files = 0
@@ -125,16 +165,23 @@ class Head(Service):
 
     def serve(self) -> NoReturn:
         self.interrupts.take_signals()
+        checkpoints = self.checkpoints
         while True:
+            if checkpoints.is_due:
+                self._park()
             began = _now()
+            if self._is_busy:
+                self._spin_for_input(began + SPIN_NANOSECONDS)
+            if checkpoints.pending is not None:
+                self._park()
             # A thread that still waits for an answer may be reading, and leaves here what is not for it.
             with self._reading:
                 if not self._inbox:
-                    if self._is_busy and not self._channel.has_input:
-                        self._spin_for_input(began + SPIN_NANOSECONDS)
                     self._receive()
-            self._is_busy = _now() - began < SPIN_NANOSECONDS
+            came = _now()
+            self._is_busy = came - began < SPIN_NANOSECONDS
             if self._inbox:
+                checkpoints.begin(came)
                 self._handle(self._inbox.pop(0))
             else:
                 self.wakeup.notify()
@@ -185,11 +232,17 @@ class Head(Service):
         else:
             self._inbox.append(message)
 
-    def _spin_for_input(self, until):
-        """Polls without sleeping: where requests follow each other at once, that saves a wake-up."""
+    def _has_request(self, milliseconds):
+        """Whether one has come, or does within that time."""
+        if self._inbox or self._channel.has_input:
+            return True
         poll = select.poll()
         poll.register(fds.CHANNEL, select.POLLIN)
-        while not poll.poll(0) and _now() < until:
+        return bool(poll.poll(milliseconds))
+
+    def _spin_for_input(self, until):
+        """Polls without sleeping: where requests follow each other at once, that saves a wake-up."""
+        while not self._has_request(0) and _now() < until:
             pass
 
     def context_file(self, value: object) -> tuple[int, int] | None:
@@ -219,17 +272,14 @@ class Head(Service):
 
     _methods = dict(Service._methods, write_state=_write_state, restore=_restore)
 
-    def park(self, params: dict) -> None:
-        """Makes the checkpoint of a step when no request is waiting; a copy that is woken goes on as the new head."""
-        patience = params.get("rest_ms", checkpoint.REQUEST_WAIT_MILLISECONDS)
-        if checkpoint.wait_for_request(self._channel, patience) and params["checkpoint"] != "always":
+    def _park(self):
+        """Makes the pending checkpoint when no request comes; a copy that is woken goes on as the new head."""
+        checkpoints = self.checkpoints
+        if self._has_request(checkpoints.patience) and not checkpoints.is_due:
             return
         while True:
-            try:
-                woken = self.checkpoints.copies.park(params["step"])
-            except Exception:
-                # No process or descriptor left, or a cell broke what this needs: then there is none.
-                return
+            pending = checkpoints.pending
+            woken = checkpoints.take()
             if woken is None:
                 return
             orders, descriptors = woken
@@ -240,3 +290,4 @@ class Head(Service):
             self.interrupts.take_signals()
             if not orders["park"]:
                 return
+            checkpoints.pending = pending

@@ -49,7 +49,7 @@ class NoCheckpoints:
     def __init__(self, reason: str) -> None:
         self._plan = {"planned": False, "reason": "no checkpoints: " + reason}
 
-    def plan(self, _mode: str) -> dict:
+    def plan(self, _params: dict) -> dict:
         return self._plan
 
     def answered(self, _params: dict, _result: dict) -> None:
@@ -187,7 +187,7 @@ class Service:
         started = _clock()
         outcome = self.interpreter.run(params["number"], params["code"])
         self._end_cell(outcome, started)
-        outcome["checkpoint"] = self.checkpoints.plan(params["checkpoint"])
+        outcome["checkpoint"] = self.checkpoints.plan(params)
         return outcome
 
     def _begin_cell(self, params):
@@ -216,7 +216,7 @@ class Service:
     def _initialize(self, params):
         for name, value in params["variables"].items():
             self._assign(name, encoding.decode(value), params["step"])
-        return {"checkpoint": self.checkpoints.plan(params["checkpoint"])}
+        return {"checkpoint": self.checkpoints.plan(params)}
 
     def _assign(self, name, value, step):
         if name == "context":
@@ -247,7 +247,7 @@ class Service:
         if incoming is None or received != params["total"]:
             raise ValueError("only %d of the context's %d bytes have arrived" % (received, params["total"]))
         self._assign(params.get("name", "context"), incoming.finish(), params["step"])
-        return {"checkpoint": self.checkpoints.plan(params["checkpoint"])}
+        return {"checkpoint": self.checkpoints.plan(params)}
 
     def _restore_from(self, descriptor, params):
         try:
@@ -256,7 +256,7 @@ class Service:
             os.close(descriptor)
         if self.agent is not None and self._given_context is not _NOTHING:
             self.interpreter.namespace["context"] = self._given_context
-        return {"report": report, "checkpoint": self.checkpoints.plan(params["checkpoint"])}
+        return {"report": report, "checkpoint": self.checkpoints.plan(params)}
 
     def _configure(self, params):
         os.environ.update(params["environment"])

@@ -29,7 +29,7 @@ def _get_agent_state(service, _params):
 
 def _set_agent_state(service, params):
     _agent_of(service).restore(encoding.decode(params["state"]))
-    return {"checkpoint": service.checkpoints.plan(params["checkpoint"])}
+    return {"checkpoint": service.checkpoints.plan(params)}
 
 
 def _agent_of(service):

@@ -55,6 +55,8 @@ function pack(
     state: {
       survived: state.survived,
       checkpoint: state.checkpoint,
+      ...(state.unsaved !== undefined && { unsaved: state.unsaved }),
+      ...(state.lostCells !== undefined && { lost_cells: [...state.lostCells] }),
       ...(state.reason !== undefined && { reason: state.reason }),
       ...(state.lost !== undefined && { lost: [...state.lost] }),
     },
@@ -76,7 +78,8 @@ export function unpackExecution(
     taken.set(output.index, display);
     return display === undefined ? [] : [{ ...display, ...place }];
   });
-  const { number, status, error, result, omitted, background, isolation, state } = wire;
+  const { number, status, error, result, omitted, background, isolation } = wire;
+  const { lost_cells: lostCells, ...state } = wire.state;
   return {
     number,
     code,
@@ -91,7 +94,7 @@ export function unpackExecution(
     background,
     duration: wire.duration_ms,
     isolation,
-    state,
+    state: { ...state, ...(lostCells !== undefined && { lostCells }) },
     ...extrasOf(wire),
   };
 }

@@ -234,7 +234,7 @@ describe("going back and forking", () => {
   });
 
   check("idle checkpoints are made when the session rests", async () => {
-    const sandbox = await create({ checkpoints: "idle" });
+    const sandbox = await create({ checkpoints: "auto" });
     const run = await sandbox.execute("x = 1");
     expect(run.state.reason).toMatch(/idle/);
     const cells = async () => (await sandbox.checkpoints()).map(({ cell }) => cell);

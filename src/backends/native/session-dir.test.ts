@@ -131,7 +131,7 @@ describe("a session in a folder of the host", () => {
   });
 
   it("captures the next states after a lent link too", async () => {
-    await using sandbox = await open(dir("again"), { checkpoints: "idle" });
+    await using sandbox = await open(dir("again"), { checkpoints: "auto" });
     for (let value = 1; value <= 3; value += 1) {
       await sandbox.execute(`x = ${value}`);
       expect((await captured(sandbox)).cell).toBe(value);

@@ -155,7 +155,7 @@ export class CurrentSession {
 
   /** The steps whose checkpoints are alive, in a moment also that of the last cell. */
   alive(): Promise<ReadonlySet<number>> {
-    return this.#branch.alive(this.#parts.settings.checkpoints === "always" ? 1000 : 0);
+    return this.#branch.alive(this.#parts.settings.checkpoints === "off" ? 0 : 1000);
   }
 
   /** Where another state than the wanted one came back, that one is set up as well. */
@@ -241,7 +241,7 @@ export class CurrentSession {
       if (!end.answer.checkpoint.planned) line.unparkable(step.id);
       if (undone !== undefined) return reports.joinReports(notice, undone);
       line.add(step);
-      return reports.stateAfter(step.id, end.answer, this.#parts.settings.checkpoints, notice);
+      return reports.stateAfter(line, end.answer, notice);
     }
     // It had answered and was copied before it died: the copy holds this cell's work too.
     if (end.kind === "died" && end.death.restored === step.id) line.add(step);

@@ -3,6 +3,7 @@ import { CellarError, describeError, isCellarError } from "../../errors.js";
 import type { Params, RestoreReport, Result } from "../../protocol/messages.js";
 import type { Json } from "../../protocol/values.js";
 import type { Branch } from "./branch.js";
+import { checkpointPolicy } from "./checkpoint-policy.js";
 import type { Callbacks } from "./cell/callbacks.js";
 import { type Context, isLongText, type LargeContext, largeValue } from "./context/context.js";
 import type { SessionLease } from "./lease.js";
@@ -77,13 +78,13 @@ export class SessionSetup {
   /** Puts the variables of a snapshot into a new head: of this file, or of the one in its folder. */
   async restore(branch: Branch, file?: string): Promise<RestoreReport> {
     if (file === undefined) await lendState(branch);
-    const { checkpoints: checkpoint, timeout } = this.#settings;
+    const { timeout } = this.#settings;
     const step = this.#nextStep();
     const { exchange } = branch.session;
     if (exchange !== undefined && file !== undefined) await fillExchange(exchange, file);
     const order = {
       step,
-      checkpoint,
+      ...checkpointPolicy(this.#settings),
       ...(exchange === undefined && file !== undefined && { file }),
     };
     const patience = Math.max(timeout, LOADING_MS);
@@ -95,17 +96,16 @@ export class SessionSetup {
   }
 
   async setAgentState(branch: Branch, state: Json): Promise<void> {
-    const { checkpoints: checkpoint, timeout } = this.#settings;
     const step = this.#nextStep();
-    const answer = await branch.question("set_agent_state", { step, state, checkpoint }, timeout);
+    const order = { step, state, ...checkpointPolicy(this.#settings) };
+    const answer = await branch.question("set_agent_state", order, this.#settings.timeout);
     record(branch, step, answer.checkpoint);
   }
 
   async #assign(branch: Branch, name: string, value: Json, given: unknown): Promise<void> {
-    const { checkpoints: checkpoint, timeout } = this.#settings;
     const step = this.#nextStep();
-    const variables = { [name]: value };
-    const answer = await branch.question("initialize", { step, variables, checkpoint }, timeout);
+    const order = { step, variables: { [name]: value }, ...checkpointPolicy(this.#settings) };
+    const answer = await branch.question("initialize", order, this.#settings.timeout);
     record(branch, step, answer.checkpoint);
     if (name === "context") this.#remember(step, given);
   }
@@ -120,7 +120,7 @@ export class SessionSetup {
 
   /** Each part waits for the answer to the one before, so that nothing piles up. */
   async #stream(branch: Branch, context: LargeContext, name: string): Promise<void> {
-    const { checkpoints: checkpoint, timeout } = this.#settings;
+    const { timeout } = this.#settings;
     const { format, bytes: total } = context;
     try {
       let offset = 0;
@@ -131,7 +131,8 @@ export class SessionSetup {
       }
       const step = this.#nextStep();
       const patience = Math.max(timeout, LOADING_MS);
-      const order = { step, total, checkpoint, ...(name !== "context" && { name }) };
+      const policy = checkpointPolicy(this.#settings);
+      const order = { step, total, ...policy, ...(name !== "context" && { name }) };
       const answer = await branch.question("load_context", order, patience);
       record(branch, step, answer.checkpoint);
       if (name === "context") this.#remember(step, context.given);

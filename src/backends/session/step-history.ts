@@ -3,12 +3,15 @@ import type { Checkpoint } from "../backend.js";
 
 /** More than a session can keep checkpoints of. */
 const REMEMBERED_STEPS = 200;
+/** Of those that no checkpoint holds, which a crash would take back. */
+const REMEMBERED_UNSAVED_STEPS = 10_000;
 /** A checkpoint is parked within milliseconds; a loaded machine may take longer. */
 const PARKING_MS = 5_000;
 
 /** The steps that led to a branch's present state, oldest first; step 0 is the empty start. */
 export class StepHistory {
   #steps: Checkpoint[];
+  #pruneAt = 2 * REMEMBERED_STEPS;
   readonly #parked = new Set<number>([0]);
   readonly #unparkable = new Set<number>();
   readonly #waiting = new Map<number, Set<() => void>>();
@@ -24,6 +27,23 @@ export class StepHistory {
     return this.#steps.at(-1) as Checkpoint;
   }
 
+  /** The newest state that a checkpoint holds, as far as the host has been told. */
+  get held(): Checkpoint {
+    return this.#steps[this.#heldIndex()] as Checkpoint;
+  }
+
+  /** How many cells ran since. */
+  get unsaved(): number {
+    return new Set(this.#steps.slice(this.#heldIndex() + 1).map(({ cell }) => cell)).size;
+  }
+
+  #heldIndex(): number {
+    return Math.max(
+      this.#steps.findLastIndex(({ id }) => this.#parked.has(id)),
+      0,
+    );
+  }
+
   /** The states that can be gone back to, given which checkpoints are alive. */
   kept(alive: ReadonlySet<number>): readonly Checkpoint[] {
     return this.#steps.filter(({ id }) => id === 0 || alive.has(id));
@@ -31,12 +51,15 @@ export class StepHistory {
 
   add(step: Checkpoint): void {
     this.#steps.push(step);
-    if (this.#steps.length > 2 * REMEMBERED_STEPS) this.#prune();
+    if (this.#steps.length > this.#pruneAt) this.#prune();
   }
 
   /** Steps that no checkpoint can be left of are forgotten, but for the start. */
   #prune(): void {
-    this.#steps.splice(1, this.#steps.length - 1 - REMEMBERED_STEPS);
+    const unsaved = this.#steps.length - 1 - this.#heldIndex();
+    const kept = Math.min(REMEMBERED_STEPS + unsaved, REMEMBERED_UNSAVED_STEPS);
+    this.#steps.splice(1, this.#steps.length - 1 - kept);
+    this.#pruneAt = kept + REMEMBERED_STEPS;
     const oldest = this.#steps[1]?.id ?? 0;
     this.#forget((id) => id < oldest);
   }

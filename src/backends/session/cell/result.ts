@@ -9,6 +9,7 @@ import type {
   Isolation,
   SandboxInfo,
 } from "../../backend.js";
+import { checkpointPolicy } from "../checkpoint-policy.js";
 import { hasCheckpoints } from "../checks.js";
 import type { StepHistory } from "../step-history.js";
 import type { CellEnd, CellOrder, RunningCell, StopCause } from "./running-cell.js";
@@ -20,7 +21,7 @@ const LAST_WORDS = /^Fatal Python error: .*MemoryError|^terminate called .*'std:
 
 type CellLimits = Pick<
   CellOrder,
-  "timeout" | "grace" | "queryTotal" | "maxOutputLength" | "checkpoint" | "argv" | "continues"
+  "timeout" | "grace" | "queryTotal" | "maxOutputLength" | "policy" | "argv" | "continues"
 >;
 
 /** What a cell may take: by the sandbox's settings, or as its caller wants it this time. */
@@ -30,7 +31,7 @@ export function cellLimits(settings: Settings, options: ExecuteOptions): CellLim
     grace: settings.grace,
     queryTotal: settings.queryTotal,
     maxOutputLength: options.maxOutputLength ?? settings.maxOutputLength,
-    checkpoint: settings.checkpoints,
+    policy: checkpointPolicy(settings),
     argv: options.argv,
     continues: options.continues,
   };

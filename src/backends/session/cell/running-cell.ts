@@ -1,8 +1,9 @@
 import { deferred } from "../../../concurrency/deferred.js";
 import { CellarError, describeError } from "../../../errors.js";
-import type { CheckpointMode, Params, Result } from "../../../protocol/messages.js";
+import type { Params, Result } from "../../../protocol/messages.js";
 import type { REPLConfig } from "../../backend.js";
 import type { Branch, CellListener, Death } from "../branch.js";
+import type { CheckpointPolicy } from "../checkpoint-policy.js";
 import { Collector } from "./collector.js";
 import type { HostCalls } from "./host-calls.js";
 import { type Allowance, PausableTimer } from "./pausable-timer.js";
@@ -26,7 +27,7 @@ export interface CellOrder {
   readonly queryTotal: number;
   readonly grace: number;
   readonly maxOutputLength: number;
-  readonly checkpoint: CheckpointMode;
+  readonly policy: CheckpointPolicy;
   readonly argv?: readonly string[] | undefined;
   readonly continues?: boolean | undefined;
   readonly callbacks: Pick<REPLConfig, "onStdout" | "onStderr" | "onDisplay">;
@@ -132,8 +133,7 @@ export class RunningCell implements CellListener {
   }
 
   async run(): Promise<CellEnd> {
-    const { step, number, code, maxOutputLength, checkpoint, timeout, argv, continues } =
-      this.#order;
+    const { step, number, code, maxOutputLength, policy, timeout, argv, continues } = this.#order;
     const listening = this.#branch.listen(step, this);
     const lost = deferred<CellEnd>();
     const attending = this.#branch.session.onEnd((reason) =>
@@ -152,7 +152,7 @@ export class RunningCell implements CellListener {
           number,
           code,
           max_output: maxOutputLength,
-          checkpoint,
+          ...policy,
           ...(argv !== undefined && { argv: [...argv] }),
           ...(continues === true && { continues }),
           ...(restMs !== undefined && { rest_ms: restMs }),

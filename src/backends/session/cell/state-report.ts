@@ -1,5 +1,5 @@
 import { describeError } from "../../../errors.js";
-import type { CheckpointMode, Result } from "../../../protocol/messages.js";
+import type { Result } from "../../../protocol/messages.js";
 import type { StateReport } from "../../backend.js";
 import type { Branch } from "../branch.js";
 import type { Session } from "../session.js";
@@ -9,33 +9,37 @@ import type { StepHistory } from "../step-history.js";
 export const UNSEEN = "the restored process ended at once; the next result says what is left";
 
 export function stateAfter(
-  step: number,
-  answer: Result<"execute">,
-  mode: CheckpointMode,
+  line: StepHistory,
+  { checkpoint: plan }: Result<"execute">,
   notice: StateReport | undefined,
 ): StateReport {
-  const { planned, reason } = answer.checkpoint;
-  const checkpoint = planned && mode === "always" ? step : null;
-  if (notice !== undefined) return { ...notice, checkpoint };
-  if (checkpoint !== null) return { survived: true, checkpoint };
-  return { survived: true, checkpoint, reason: reason ?? whyNone(mode) };
+  const held = heldState(line, plan);
+  if (notice !== undefined) return { ...notice, ...held };
+  const reason = plan.reason ?? "checkpoints are off";
+  return { survived: true, ...held, ...(held.checkpoint === null && { reason }) };
+}
+
+type Plan = Result<"execute">["checkpoint"];
+
+/** A checkpoint that is due is made before anything else; until another one is made, an earlier one counts. */
+function heldState(line: StepHistory, { planned, due }: Plan) {
+  if (!planned) return { checkpoint: null };
+  if (due === true) return { checkpoint: line.present.id };
+  const { held, unsaved } = line;
+  return { checkpoint: held.id, ...(unsaved > 0 && { unsaved }) };
 }
 
 /** A loss stays told until a result has told it. */
 export function joinReports(earlier: StateReport | undefined, later: StateReport): StateReport {
   if (earlier === undefined) return later;
+  const lostCells = [...(earlier.lostCells ?? []), ...(later.lostCells ?? [])];
   const reasons = new Set([earlier.reason, later.reason].filter((text) => text !== undefined));
   return {
     ...later,
     survived: earlier.survived && later.survived,
+    ...(lostCells.length > 0 && { lostCells }),
     ...(reasons.size > 0 && { reason: [...reasons].join("; ") }),
   };
-}
-
-function whyNone(mode: CheckpointMode): string {
-  return mode === "idle"
-    ? "checkpoints are made only when the session is idle"
-    : "checkpoints are off";
 }
 
 /** A checkpoint took the place of a dead head: is it the state that was there before the cell? */
@@ -48,13 +52,29 @@ export function restoredState(
   const { id, cell } = line.present;
   const base = { checkpoint: id, ...(lost.length > 0 && { lost }) };
   if (gone.length === 0) return { survived: true, ...base };
-  const cells = [...new Set(gone.map((step) => step.cell))].join(", ");
+  const lostCells = [...new Set(gone.map((step) => step.cell))];
   const kept = cell === 0 ? "an empty session" : `the state after cell ${cell}`;
   return {
     survived: false,
     ...base,
-    reason: `restored ${kept}; lost what these cells did: ${cells}`,
+    lostCells,
+    reason: `restored ${kept}; lost what these cells did: ${ranges(lostCells)}`,
   };
+}
+
+/** `1, 2, 5 to 9`. */
+function ranges(numbers: readonly number[]): string {
+  const runs: [number, number][] = [];
+  for (const number of numbers) {
+    const run = runs.at(-1);
+    if (run !== undefined && run[1] === number - 1) run[1] = number;
+    else runs.push([number, number]);
+  }
+  const words = runs.map(([first, last]) => {
+    if (first === last) return `${first}`;
+    return `${first}${last === first + 1 ? "," : " to"} ${last}`;
+  });
+  return words.join(", ");
 }
 
 /** A new session was made, but its context could not be loaded again. */
