@@ -97,10 +97,12 @@ export class ByProcesses {
 /** Processor time per operation, of this process and of the sessions, in batches of them. */
 export class Meter {
   #sessions;
+  #settle;
   #batches = [];
 
-  constructor(sessions) {
+  constructor(sessions, { settle = SETTLE_MS } = {}) {
     this.#sessions = sessions;
+    this.#settle = settle;
   }
 
   /** Runs a batch and returns its samples, one for each operation. */
@@ -109,7 +111,7 @@ export class Meter {
     const host = process.cpuUsage();
     const samples = await batch();
     // What the last operations left to do is theirs.
-    await rest(SETTLE_MS);
+    await rest(this.#settle);
     const { user, system } = process.cpuUsage(host);
     this.#batches.push({
       host: (user + system) / 1000,

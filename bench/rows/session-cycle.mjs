@@ -6,6 +6,8 @@ import { interleave, time } from "../stopwatch.mjs";
 
 /** As an agent's steps are, and long enough that nothing is warm any more. */
 const PAUSE_MS = 2_000;
+/** Until the pool is full again. */
+const SETTLE_MS = 300;
 
 /** A session from beginning to end, against a new process behind one wall. */
 export const sessionCycle = {
@@ -15,7 +17,7 @@ export const sessionCycle = {
     const peer = new BwrapPeer();
     const zygote = await warm(runtime, {});
     observe(zygote);
-    const meter = new Meter(account(zygote));
+    const meter = new Meter(account(zygote), { settle: SETTLE_MS });
     const warmups = count(1, 0);
     const parts = { opened: [], ended: [] };
     const samples = await interleave(
@@ -23,7 +25,7 @@ export const sessionCycle = {
         cellar: () => meter.around(async () => [await time(() => cycle(runtime, parts))]),
         bwrap: () => time(() => peer.run([], ["-c", TRIVIAL])),
       },
-      { rounds: count(8, 2), warmups, pause: PAUSE_MS },
+      { rounds: count(7, 2), warmups, pause: PAUSE_MS },
     );
     return {
       ratio: median(samples.bwrap) / median(samples.cellar),
