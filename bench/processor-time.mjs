@@ -26,7 +26,8 @@ export function processorTime(pid) {
 
 /** Cellar's own group. */
 class ByOwnGroup {
-  name = "its control group";
+  name = "Cellar's control group";
+  isComplete = true;
   #folder;
 
   constructor(folder) {
@@ -43,6 +44,7 @@ class ByOwnGroup {
 /** A group for the measurement: it counts what has ended, whoever waited for it, in microseconds. */
 class ByGroup {
   name = "a control group";
+  isComplete = true;
   #folder;
 
   constructor(pid, parent) {
@@ -78,9 +80,10 @@ class ByGroup {
   }
 }
 
-/** In steps of 10 ms per process, and without children that nobody waited for. */
+/** In steps of 10 ms per process; the kernel waits for nobody when it ends a whole session. */
 export class ByProcesses {
   name = "/proc, in steps of 10 ms";
+  isComplete = false;
   #pid;
 
   constructor(pid) {

@@ -17,7 +17,8 @@ export const sessionCycle = {
     const peer = new BwrapPeer();
     const zygote = await warm(runtime, {});
     observe(zygote);
-    const meter = new Meter(account(zygote), { settle: SETTLE_MS });
+    const sessions = account(zygote);
+    const meter = new Meter(sessions, { settle: SETTLE_MS });
     const warmups = count(1, 0);
     const parts = { opened: [], ended: [] };
     const samples = await interleave(
@@ -33,7 +34,7 @@ export const sessionCycle = {
         {
           name: "Cellar, 2 s apart: create, one cell, destroy",
           samples: samples.cellar,
-          cpu: meter.cpu(warmups),
+          cpu: sessions.isComplete ? meter.cpu(warmups) : undefined,
           note: "its processor time includes the pool's next session",
         },
         { name: "Cellar, of this create and cell", samples: parts.opened.slice(warmups) },
