@@ -50,10 +50,11 @@ export class Report {
   }
 
   #machineLines() {
-    const { processors, model, kernel, node, python, isolation } = this.machine;
+    const { processors, model, kernel, node, python, isolation, processor_time: by } = this.machine;
     return [
       `${processors} x ${model}, kernel ${kernel}, Node ${node}, Python ${python ?? "-"}`,
       `isolation ${isolation ?? "-"}; load ${this.machine.load_before.toFixed(1)} before`,
+      ...(by === undefined ? [] : [`processor time of sessions by ${by}`]),
     ];
   }
 

@@ -7,6 +7,7 @@ import { interleave, time } from "../stopwatch.mjs";
 const PAUSE_MS = 50;
 const CELLS = 100;
 const FORKS = 20;
+const FEW_FORKS = 5;
 /** Wall and processor time of each fork with its exit, in ms, as the process itself sees them. */
 const PREPARE = `import json, os, resource, time
 def used():
@@ -43,12 +44,12 @@ export const checkpointCpu = {
         off: () => meters.off.around(() => timeRun(off, runTrivial)),
         forks: () =>
           meters.forks.around(async () => {
-            const times = await bareForks(off);
+            const times = await bareForks(off, FORKS);
             walls.push(times.map(([wall]) => wall));
             return times.map(([, cpu]) => cpu);
           }),
       },
-      { rounds: count(10, 2), warmups, pause: PAUSE_MS },
+      { rounds: count(8, 2), warmups, pause: PAUSE_MS },
     );
     const alone = meters.off.sessionTimes(warmups);
     const checkpoints = meters.kept
@@ -106,7 +107,7 @@ export const undoVsFork = {
           await run(kept, "print(x)", "0\n");
           return performance.now() - began;
         },
-        fork: async () => (await bareForks(off)).map(([wall]) => wall),
+        fork: async () => (await bareForks(off, FEW_FORKS)).map(([wall]) => wall),
       },
       { rounds: count(100, 5), warmups, pause: PAUSE_MS },
     );
@@ -129,8 +130,8 @@ async function openOff({ runtime, observe, use }) {
   return { off, zygote };
 }
 
-async function bareForks(sandbox) {
-  const { stdout } = await run(sandbox, `forks(${FORKS})`);
+async function bareForks(sandbox, forks) {
+  const { stdout } = await run(sandbox, `forks(${forks})`);
   return JSON.parse(stdout);
 }
 

@@ -31,7 +31,7 @@ export const notebookRunAll = {
     };
     const samples = await interleave(
       { kept: () => runAll({}), off: () => runAll({ checkpoints: "off" }) },
-      { rounds: count(12, 2), warmups: count(2, 1), pause: PAUSE_MS },
+      { rounds: count(10, 2), warmups: count(2, 1), pause: PAUSE_MS },
     );
     return {
       ratio: median(samples.kept) / median(samples.off),
