@@ -5,7 +5,7 @@ import { Meter } from "../processor-time.mjs";
 import { median } from "../statistics.mjs";
 import { interleave } from "../stopwatch.mjs";
 
-const SPACED_BATCH = 10;
+const SPACED_BATCH = 13;
 const GAP_MS = 50;
 const PAUSE_MS = 50;
 
@@ -36,7 +36,7 @@ export const loadedCell = {
     });
     const warmups = 1;
     const samples = await interleave(Object.fromEntries(works), {
-      rounds: count(10, 1),
+      rounds: count(8, 1),
       warmups,
       pause: PAUSE_MS,
     });
