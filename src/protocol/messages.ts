@@ -13,6 +13,7 @@ import {
   argvSchema,
   change,
   changed,
+  checkpointMethod,
   type checkpointMode,
   completenessSchema,
   completionSchema,
@@ -208,6 +209,9 @@ export const messages = {
     { branch: count },
     {
       checkpoints: z.array(z.strictObject({ step: count, pid: count })).max(4096),
+      method: checkpointMethod,
+      /** Why checkpoints are copies of the process. */
+      reason: shortText.optional(),
     },
   ),
   output: initToHost.notification({

@@ -21,6 +21,8 @@ export const oneAttachment = z.array(z.strictObject({ bytes: count })).length(1)
 
 export const checkpointMode = z.enum(["always", "auto", "off"]);
 
+export const checkpointMethod = z.enum(["pages", "fork"]);
+
 const checkpointPlan = z.strictObject({
   planned: z.boolean(),
   due: z.boolean().optional(),

@@ -115,6 +115,8 @@ class Branch:
         self._own_processes = own_processes
         self._writers = writers
         self._hides_copies = hides_copies
+        # Why the heads copy themselves, if they have to.
+        self.why_copies: str | None = None
         # None until the head asks for a checkpoint.
         self._page_log: PageLog | None = None
         # None while there is no head, or once it has closed its end.
@@ -215,9 +217,9 @@ class Branch:
             self._add(taken)
             self._host.notify("parked", {"branch": self.number, "step": step, "lost": taken.lost})
             answer = messages.TAKEN
-        except OSError:
+        except OSError as error:
             # It cannot be stopped or tracked.
-            pass
+            self.why_copies = str(error)
         try:
             self.link.send(answer, socket.MSG_DONTWAIT)  # type: ignore[union-attr]
         except (OSError, AttributeError):

@@ -32,6 +32,7 @@ START_ATTEMPTS = 10
 START_PAUSE_SECONDS = 0.01
 ENDING_SECONDS = 10
 ENDING_PAUSE_SECONDS = 0.002
+MAX_REASON = 200
 
 
 class Init:
@@ -51,6 +52,7 @@ class Init:
         self._token = params["token"]
         self._keep = params["keep_checkpoints"]
         self._tracks_writes = ptrace.is_supported() and params["track_writes"]
+        self._why_copies = "not on this kind of processor" if params["track_writes"] else "as the settings want"
         # Where nothing else counts the memory of copies, init must see them.
         self._hides_copies = group is not None
         self._folder = folder
@@ -186,7 +188,11 @@ class Init:
 
     def _on_checkpoints(self, branch, _params):
         alive = [] if branch is None else branch.alive()
-        return {"checkpoints": [{"step": item.step, "pid": item.pid} for item in alive]}
+        listed = [{"step": item.step, "pid": item.pid} for item in alive]
+        reason = None if branch is None else branch.why_copies
+        if self._tracks_writes and reason is None:
+            return {"checkpoints": listed, "method": "pages"}
+        return {"checkpoints": listed, "method": "fork", "reason": (reason or self._why_copies)[:MAX_REASON]}
 
     def _new_branch(self, number):
         slot = self._board.take()

@@ -30,6 +30,8 @@ export type Question =
   | "restore"
   | FileMethod;
 
+export type CheckpointMethod = Pick<Result<"checkpoints">, "method" | "reason">;
+
 export type CellListener = Omit<BranchEvents, "parked">;
 
 /** One branch of a session: its present head, its steps, and the cell that runs. */
@@ -151,6 +153,12 @@ export class Branch implements BranchEvents {
     if (milliseconds > 0) await this.line.untilParked(present.id, milliseconds);
     const { checkpoints } = await this.session.askInit("checkpoints", { branch: this.number });
     return new Set(checkpoints.map(({ step }) => step));
+  }
+
+  /** How the checkpoints are made, as the last one was. */
+  async checkpointMethod(): Promise<CheckpointMethod> {
+    const { method, reason } = await this.session.askInit("checkpoints", { branch: this.number });
+    return { method, reason };
   }
 
   async forkFrom(checkpoint: number, branch: number): Promise<void> {

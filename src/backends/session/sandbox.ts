@@ -16,7 +16,7 @@ import type {
 import { type AskFiles, SandboxFiles } from "../files/sandbox-files.js";
 import { workspaceLimit } from "../files/workspace-file.js";
 import type { Captured, CaptureOptions, OpenSink, StatefulSandbox } from "../stateful-sandbox.js";
-import type { Question } from "./branch.js";
+import type { CheckpointMethod, Question } from "./branch.js";
 import type { Callbacks } from "./cell/callbacks.js";
 import { PendingCells } from "./cell/pending-cells.js";
 import * as checks from "./checks.js";
@@ -132,6 +132,15 @@ export class PythonSandbox extends SandboxFiles implements StatefulSandbox, Agen
     return this.#task(async () => {
       checks.checkAbility(this.info, "checkpoints()");
       return this.#session.branch.line.kept(await this.#session.alive());
+    });
+  }
+
+  /** How checkpoints are made here: by written pages, or by copies and why. */
+  checkpointMethod(): Promise<CheckpointMethod> {
+    return this.#task(async () => {
+      checks.checkAbility(this.info, "checkpoints()");
+      await this.#session.alive();
+      return this.#session.branch.checkpointMethod();
     });
   }
 

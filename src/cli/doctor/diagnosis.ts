@@ -26,7 +26,7 @@ import {
   warn,
 } from "./health-check.js";
 import { bwrapCheck, machineChecks, nodeCheck, platformCheck } from "./machine-checks.js";
-import { tryAgent, tryCell, tryNotebook } from "./trial-runs.js";
+import { tryAgent, tryCell, tryCheckpoint, tryNotebook } from "./trial-runs.js";
 
 type Live = Awaited<ReturnType<ReturnType<NativeRuntime["zygotes"]>["warm"]>>;
 type Interpreter = Awaited<ReturnType<typeof findInterpreter>>;
@@ -69,14 +69,15 @@ export async function diagnose(settings: Settings): Promise<Diagnosis> {
     fallsBack || hasDaemon() || (level !== undefined && meets(level, settings.minIsolation));
   const cell = canStart ? await tryCell(config) : undefined;
   const info = cell?.value;
-  const [agent, notebook] = await Promise.all([
+  const [checkpoint, agent, notebook] = await Promise.all([
+    info?.backend === "native" && info.mode === "zygote" ? tryCheckpoint(config) : undefined,
     info && tryAgent(config),
     fallsBack || shelf.status === "fail" ? undefined : info && tryNotebook(config, folder),
   ]);
   const isolation =
     info?.isolation ??
     (fallsBack ? await leastOf({ ...config, backend: "pyodide" }) : footing.isolation);
-  const trials = [cell, agent, notebook].flatMap((trial) => trial?.check ?? []);
+  const trials = [cell, checkpoint, agent, notebook].flatMap((trial) => trial?.check ?? []);
   return {
     ok: info !== undefined,
     level: isolation?.level ?? null,

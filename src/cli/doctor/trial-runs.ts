@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { AgentRepl } from "../../agent/agent-repl.js";
 import type { REPLConfig, SandboxInfo } from "../../backends/backend.js";
-import { createSandbox } from "../../backends/select.js";
+import { createSandbox, sharedRuntime } from "../../backends/select.js";
+import type { CheckpointMethod } from "../../backends/session/branch.js";
 import { unlessAborted } from "../../concurrency/abort.js";
 import { keepingAlive } from "../../concurrency/keep-alive.js";
 import { CellarError } from "../../errors.js";
@@ -32,6 +33,18 @@ export function tryCell(config: REPLConfig): Promise<Trial<SandboxInfo>> {
       `Python ${python.version}`,
       `isolation ${isolation.level}`,
     ].join(", "),
+  );
+}
+
+/** A crash that is taken back; undefined where sessions have no checkpoints. */
+export function tryCheckpoint(config: REPLConfig): Promise<Trial<CheckpointMethod>> {
+  return trial(
+    "checkpoints",
+    runCrash({ ...config, ...QUICK, backend: "native", checkpoints: "always" }),
+    ({ method, reason }) =>
+      method === "pages"
+        ? "a crash was taken back; a checkpoint is the memory that a cell wrote"
+        : `a crash was taken back; a checkpoint is a copy of the process (${reason ?? "unknown"})`,
   );
 }
 
@@ -71,6 +84,16 @@ async function runCell(config: REPLConfig): Promise<SandboxInfo> {
   const { status, result, error } = await sandbox.execute(CODE);
   expectAnswer(result?.["text/plain"] ?? error?.message ?? status);
   return sandbox.info;
+}
+
+async function runCrash(config: REPLConfig): Promise<CheckpointMethod> {
+  const runtime = await sharedRuntime();
+  await using sandbox = await runtime.createSandbox(config);
+  await sandbox.execute(`answer = ${ANSWER}`);
+  const crash = await sandbox.execute("import os; os.abort()");
+  const { result, error } = await sandbox.execute("answer");
+  expectAnswer(result?.["text/plain"] ?? error?.message ?? crash.status);
+  return await sandbox.checkpointMethod();
 }
 
 async function runTurn(config: REPLConfig): Promise<void> {
