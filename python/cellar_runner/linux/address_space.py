@@ -43,10 +43,10 @@ class Mappings:
                 if low < start:
                     self.spans.append((low, min(start, _LIMIT)))
                 low = end
-            elif rights.startswith(b"rw"):
-                self.writable.append(_range(addresses))
             elif b"x" in rights and device == b"00:00":
                 self.has_own_code = True
+            elif rights.startswith(b"rw"):
+                self.writable.append(_range(addresses))
         if low < _LIMIT:
             self.spans.append((low, _LIMIT))
 

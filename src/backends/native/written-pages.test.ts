@@ -1,0 +1,186 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { openNativeRuntime } from "../../../test/support/native-runtime.js";
+import type { CodeExecution, REPLConfig } from "../backend.js";
+import type { NativePythonSandbox } from "./sandbox.js";
+
+const { runtime, unavailable } = await openNativeRuntime();
+const open: NativePythonSandbox[] = [];
+const text = (run: CodeExecution): string | undefined => run.result?.["text/plain"];
+const CRASH = "import os; os.abort()";
+
+async function create(config: REPLConfig = {}): Promise<NativePythonSandbox> {
+  const sandbox = await runtime.createSandbox({
+    preload: "standard",
+    poolSize: 0,
+    timeout: 10_000,
+    checkpoints: "always",
+    ...config,
+  });
+  open.push(sandbox);
+  return sandbox;
+}
+
+/** Runs cells that must succeed. */
+async function run(sandbox: NativePythonSandbox, ...cells: readonly string[]): Promise<void> {
+  for (const code of cells) {
+    const { status, error } = await sandbox.execute(code);
+    expect(status, error?.traceback).toBe("ok");
+  }
+}
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((sandbox) => sandbox.destroy()));
+});
+
+afterAll(() => runtime[Symbol.asyncDispose]());
+
+describe("checkpoints by written pages", () => {
+  let lacking: string | undefined;
+
+  beforeAll(async () => {
+    if (unavailable !== undefined) return;
+    const sandbox = await create();
+    await run(sandbox, "x = 1");
+    const { method, reason } = await sandbox.checkpointMethod();
+    if (method !== "pages") lacking = `no write tracking here: ${reason}`;
+  });
+
+  function check(name: string, body: () => Promise<void>): void {
+    it(name, async (context) => {
+      const why = unavailable ?? lacking;
+      if (why !== undefined) context.skip(why);
+      await body();
+    });
+  }
+
+  check("hold memory that was mapped since, also what nobody has touched", async () => {
+    const sandbox = await create();
+    await run(
+      sandbox,
+      "import mmap, ctypes",
+      "flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS\nblock = mmap.mmap(-1, 64 << 20, flags=flags)\nblock[5 << 20] = 7",
+      "block[9 << 20] = 8",
+    );
+    await sandbox.execute(CRASH);
+    expect(text(await sandbox.execute("block[5 << 20], block[9 << 20], block[50 << 20]"))).toBe(
+      "(7, 8, 0)",
+    );
+    await sandbox.undo(2);
+    expect(text(await sandbox.execute("block[5 << 20], block[9 << 20]"))).toBe("(7, 0)");
+  });
+
+  check("hold what was dropped, of which the kernel tells nothing", async () => {
+    const sandbox = await create();
+    await run(
+      sandbox,
+      "import mmap\nblock = mmap.mmap(-1, 16 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)",
+      "block[:] = b'x' * len(block)",
+      "y = 1",
+      "block.madvise(mmap.MADV_DONTNEED)",
+      "y = 2",
+    );
+    await sandbox.execute(CRASH);
+    expect(text(await sandbox.execute("y, block[0], block[6 << 20], any(block[:])"))).toBe(
+      "(2, 0, 0, False)",
+    );
+    await sandbox.undo(3);
+    expect(text(await sandbox.execute("y, set(block[:])"))).toBe("(1, {120})");
+  });
+
+  check("hold a heap that has grown and shrunk, and a stack that has grown", async () => {
+    const sandbox = await create();
+    await run(
+      sandbox,
+      "import sys\nsys.setrecursionlimit(20000)\ndef deep(n):\n    return 0 if n == 0 else 1 + max(deep(n - 1), 0)",
+      "rows = [bytes([i % 256]) * 3000 for i in range(3000)]",
+      "depth = deep(9000)",
+      "rows = rows[:10]",
+      "more = [bytes(2000) for i in range(2000)]",
+      "depth += deep(10)",
+    );
+    await sandbox.execute(CRASH);
+    const look = "depth, len(rows), rows[9][0], len(more), sum(map(len, more)), deep(9500)";
+    expect(text(await sandbox.execute(look))).toBe("(9010, 10, 9, 2000, 4000000, 9500)");
+  });
+
+  check("give each of several forks its own orders", async () => {
+    const sandbox = await create();
+    await run(sandbox, "x = ['start']", "x.append(1)");
+    const twins = await Promise.all([1, 2, 3, 4].map(() => sandbox.fork()));
+    open.push(...twins);
+    const all = [sandbox, ...twins];
+    await Promise.all(all.map((one, index) => one.execute(`x.append('own ${index}')`)));
+    const shown = await Promise.all(all.map(async (one) => text(await one.execute("x"))));
+    expect(shown).toEqual(all.map((_, index) => `['start', 1, 'own ${index}']`));
+  });
+
+  check("outlast signals to the stopped copy", async () => {
+    const sandbox = await create();
+    const pester = `
+import os, signal
+for name in os.listdir('/proc'):
+    if name.isdigit() and int(name) not in (1, os.getpid()):
+        for number in (signal.SIGSTOP, signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGALRM):
+            os.kill(int(name), number)`;
+    await run(sandbox, "x = 1", "x = 2", pester, "x = 3");
+    await sandbox.undo(2);
+    expect(text(await sandbox.execute("x"))).toBe("2");
+    await run(sandbox, pester);
+    const crash = await sandbox.execute(CRASH);
+    expect(crash.state.survived).toBe(true);
+    expect(text(await sandbox.execute("x"))).toBe("2");
+  });
+
+  check("become copies where a cell tracks its own memory", async () => {
+    const sandbox = await create();
+    const track = `
+import ctypes, fcntl, struct
+libc = ctypes.CDLL(None)
+fd = libc.syscall(323, 0o2000000 | 0o4000 | 1)
+assert fd >= 0
+fcntl.ioctl(fd, 0xC018AA3F, bytearray(struct.pack('=QQQ', 0xAA, 1 << 13 | 1 << 15, 0)))
+own = bytearray(1 << 20)
+at = ctypes.addressof(ctypes.c_char.from_buffer(own)) + 4095 & ~4095
+fcntl.ioctl(fd, 0xC020AA00, bytearray(struct.pack('=QQQQ', at, 65536, 2, 0)))
+x = 2`;
+    await run(sandbox, "x = 1");
+    const first = await create();
+    await run(first, track, "x += 1");
+    expect((await first.execute(CRASH)).state.survived).toBe(true);
+    expect(text(await first.execute("x"))).toBe("3");
+    expect((await first.checkpointMethod()).method).toBe("fork");
+    expect((await sandbox.checkpointMethod()).method).toBe("pages");
+  });
+
+  check("leave a session that answers when a cell asks for them in the head's name", async () => {
+    const sandbox = await create();
+    const forge = `
+import os, struct, socket, time
+link = socket.socket(fileno=os.dup(1101))
+for step in (1, 7, 1 << 40, 99):
+    link.send(struct.pack('=QQ', step, 4096))
+time.sleep(1)
+x = 2`;
+    await run(sandbox, "x = 1", forge, "x += 1");
+    // It may lose what its answers were mistaken for, but not more than the result says.
+    const { survived, lostCells = [] } = (await sandbox.execute(CRASH)).state;
+    expect(survived).toBe(lostCells.length === 0);
+    const left = [undefined, "1", "2", "3"][3 - lostCells.length];
+    expect(text(await sandbox.execute("x"))).toBe(left);
+    await run(sandbox, "y = 1", "y = 2");
+    await sandbox.undo();
+    expect(text(await sandbox.execute("y"))).toBe("1");
+  });
+
+  check("become copies of a process that makes code of its own", async () => {
+    const sandbox = await create();
+    const code = `
+import mmap
+page = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+x = 1`;
+    await run(sandbox, code, "x = 2");
+    expect((await sandbox.checkpointMethod()).method).toBe("fork");
+    expect((await sandbox.execute(CRASH)).state.survived).toBe(true);
+    expect(text(await sandbox.execute("x"))).toBe("2");
+  });
+});
