@@ -1,0 +1,89 @@
+import { existsSync, readFileSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
+import { createSandbox, type ISandbox, type REPLConfig } from "../../../src/index.js";
+import { pidsKnownAs } from "../../support/processes.js";
+import { type CellKind, CellSource, readKinds } from "./cells.js";
+import type { HeadNumbers } from "./line.js";
+import type { Variant } from "./variants.js";
+
+const COMMON = {
+  backend: "native",
+  timeout: 60_000,
+  grace: 200,
+  maxOutputLength: 1_000_000,
+} as const;
+/** Modules that some kinds of cells need, preloaded where they are installed. */
+const LIBRARIES = ["numpy", "pandas"];
+/** Half of the runs import everything themselves, and keep few checkpoints. */
+const PROFILES = [
+  { preload: LIBRARIES, keepCheckpoints: 20, poolSize: 2 },
+  { preload: "none", keepCheckpoints: 5, poolSize: 2 },
+] satisfies REPLConfig[];
+
+/** What all runs of a process share. */
+export class Ground {
+  readonly digest: string;
+  readonly kinds: readonly CellKind[];
+  readonly variant: Variant | undefined;
+  readonly #python: string | undefined;
+  #sources: CellSource[] | undefined;
+
+  constructor(root: string, variant: Variant | undefined) {
+    const folder = join(root, "test", "checkpoints", "program");
+    this.variant = variant;
+    this.digest = readFileSync(join(folder, "digest.py"), "utf8");
+    this.kinds = readKinds(join(folder, "cells"));
+    const environment = join(root, ".venv");
+    this.#python = existsSync(environment) ? environment : undefined;
+  }
+
+  /** `profile` is any number. */
+  open(profile: number, config: REPLConfig): Promise<ISandbox> {
+    return this.openBare({ ...PROFILES[profile % PROFILES.length], ...config });
+  }
+
+  openBare(config: REPLConfig): Promise<ISandbox> {
+    const python = this.#python === undefined ? {} : { python: this.#python };
+    return createSandbox({ ...COMMON, ...python, ...config });
+  }
+
+  /** The kinds whose modules are there; one that imports numpy in each run takes long for what it shows. */
+  async source(profile: number): Promise<CellSource> {
+    this.#sources ??= await this.#findSources();
+    return this.#sources[profile % PROFILES.length] as CellSource;
+  }
+
+  async #findSources(): Promise<CellSource[]> {
+    await using sandbox = await this.open(0, {});
+    const { stdout } = await sandbox.execute(
+      `import sys; print(*[name for name in ${JSON.stringify(LIBRARIES)} if name in sys.modules])`,
+    );
+    const present = stdout.trim().split(" ");
+    return PROFILES.map(({ preload }) => {
+      const there = preload === "none" ? [] : present;
+      return new CellSource(
+        this.kinds.filter(({ needs }) => needs === undefined || there.includes(needs)),
+      );
+    });
+  }
+}
+
+/** Ends the process that runs the cells, as the machine might; false if it is not there. */
+export function killHead({ pid, namespace }: HeadNumbers): boolean {
+  const found = pidsKnownAs(pid).filter((one) => namespaceOf(one) === namespace);
+  for (const one of found) process.kill(one, "SIGKILL");
+  return found.length === 1;
+}
+
+/** Its number on the host. */
+export function hostPid({ pid, namespace }: HeadNumbers): number | undefined {
+  return pidsKnownAs(pid).find((one) => namespaceOf(one) === namespace);
+}
+
+function namespaceOf(pid: number): string {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/pid`);
+  } catch {
+    return "";
+  }
+}
