@@ -60,9 +60,14 @@ export class CellSource {
   }
 }
 
-export function fill({ name, template }: CellKind, chance: Chance, number: number): Cell {
+export function fill(
+  { name, template }: CellKind,
+  chance: Chance,
+  number: number,
+  slot = chance.one(SLOTS),
+): Cell {
   const code = template
-    .replaceAll("_SLOT", `_${chance.one(SLOTS)}`)
+    .replaceAll("_SLOT", `_${slot}`)
     .replaceAll("NUM_CELL", String(number))
     .replaceAll("NUM_SIZE", String(chance.one(SIZES)))
     .replaceAll("NUM_A", String(chance.between(1, 9)))

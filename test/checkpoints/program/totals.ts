@@ -16,6 +16,8 @@ export interface Order {
   readonly seed: number;
   readonly lanes: number;
   readonly variant?: Variant | undefined;
+  /** First, whether each kind of cell runs and its effect is seen. */
+  readonly isKinds: boolean;
 }
 
 export interface Totals {

@@ -1,6 +1,7 @@
 import { shutdown } from "../../../src/index.js";
 import { Burst, type BurstReport } from "./burst.js";
 import { Ground } from "./ground.js";
+import { checkKinds } from "./kinds.js";
 import { Run, type RunReport } from "./run.js";
 import {
   addBurst,
@@ -11,6 +12,7 @@ import {
   summaryOfRuns,
   type Totals,
 } from "./totals.js";
+import { FINDS } from "./variants.js";
 
 /** All runs and bursts of one way to make checkpoints, in a process with the environment for it. */
 
@@ -28,6 +30,12 @@ process.on("SIGTERM", () => {
   isStopping = true;
 });
 
+if (order.isKinds) {
+  for (const line of await checkKinds(ground)) {
+    totals.failed += 1;
+    say(`  kind ${line}`);
+  }
+}
 await inLanes(order.runs, async (seed) => {
   const report = await new Run(ground, seed).run();
   addRun(totals, report);
@@ -52,14 +60,10 @@ async function inLanes(count: number, work: (seed: number) => Promise<void>): Pr
       next += 1;
       await work(seed);
       // A variant is found out once.
-      if (order.variant !== undefined && isFound()) isStopping = true;
+      if (order.variant !== undefined && totals[FINDS[order.variant]] > 0) isStopping = true;
     }
   };
   await Promise.all(Array.from({ length: order.lanes }, lane));
-}
-
-function isFound(): boolean {
-  return totals.different + totals.untrue + totals.tooMuch > 0;
 }
 
 function isFailedRun({ differences, failures }: RunReport): boolean {
@@ -92,7 +96,8 @@ function describeBurst(report: BurstReport): string {
 }
 
 function heading(what: string, isFailed: boolean, options: string): string {
-  const again = `npm run checkpoints -- --way ${order.way} ${options}`;
+  const variant = order.variant === undefined ? "" : ` --variant ${order.variant}`;
+  const again = `npm run checkpoints -- --way ${order.way} ${options}${variant}`;
   return `${isFailed ? `${what} failed` : what}; again with: ${again}`;
 }
 
