@@ -2,7 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { CodeExecution, ISandbox } from "../../../src/index.js";
 import { Chance } from "../../faults/campaign/chance.js";
 import { BurstModel, type Loss } from "./burst-model.js";
-import { type Ground, hostPid } from "./ground.js";
+import type { Ground } from "./ground.js";
+import { hostPid } from "./head-process.js";
 import { Wrong } from "./line.js";
 
 export interface BurstReport {

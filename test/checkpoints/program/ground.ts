@@ -1,9 +1,7 @@
-import { existsSync, readFileSync, readlinkSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createSandbox, type ISandbox, type REPLConfig } from "../../../src/index.js";
-import { pidsKnownAs } from "../../support/processes.js";
 import { type CellKind, CellSource, readKinds } from "./cells.js";
-import type { HeadNumbers } from "./line.js";
 import type { Variant } from "./variants.js";
 
 const COMMON = {
@@ -65,25 +63,5 @@ export class Ground {
         this.kinds.filter(({ needs }) => needs === undefined || there.includes(needs)),
       );
     });
-  }
-}
-
-/** Ends the process that runs the cells, as the machine might; false if it is not there. */
-export function killHead({ pid, namespace }: HeadNumbers): boolean {
-  const found = pidsKnownAs(pid).filter((one) => namespaceOf(one) === namespace);
-  for (const one of found) process.kill(one, "SIGKILL");
-  return found.length === 1;
-}
-
-/** Its number on the host. */
-export function hostPid({ pid, namespace }: HeadNumbers): number | undefined {
-  return pidsKnownAs(pid).find((one) => namespaceOf(one) === namespace);
-}
-
-function namespaceOf(pid: number): string {
-  try {
-    return readlinkSync(`/proc/${pid}/ns/pid`);
-  } catch {
-    return "";
   }
 }

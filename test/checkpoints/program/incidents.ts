@@ -1,6 +1,6 @@
 import type { Chance } from "../../faults/campaign/chance.js";
 import { type Cell, crashing, endless, killing } from "./cells.js";
-import { killHead } from "./ground.js";
+import { hostPid } from "./head-process.js";
 import { Wrong } from "./line.js";
 import type { Subject } from "./subject.js";
 
@@ -69,7 +69,8 @@ async function killFromOutside(subject: Subject, chance: Chance): Promise<void> 
   const isSettled = chance.below(2) === 0;
   if (isSettled) subject.line.check(await subject.sandbox.checkpoints());
   subject.line.mayLose = !isSettled;
-  const isDone = killHead(head);
+  const found = hostPid(head);
+  if (found === undefined) throw new Wrong(`process ${head.pid} of ${head.namespace} is not there`);
+  process.kill(found, "SIGKILL");
   subject.note(`kill from outside, ${isSettled ? "with its checkpoint" : "at once"}`);
-  if (!isDone) throw new Wrong(`process ${head.pid} of ${head.namespace} is not there`);
 }

@@ -13,6 +13,7 @@ import {
   type Totals,
 } from "./totals.js";
 import { FINDS } from "./variants.js";
+import { wayOf } from "./way.js";
 
 /** All runs and bursts of one way to make checkpoints, in a process with the environment for it. */
 
@@ -30,6 +31,12 @@ process.on("SIGTERM", () => {
   isStopping = true;
 });
 
+const way = await wayOf(ground);
+if (way !== order.way) {
+  say(`${order.way}: this machine makes checkpoints by ${way}`);
+  // It can be without the means to track writes, but not use them when they are off.
+  if (order.way === "forks") totals.failed += 1;
+}
 if (order.isKinds) {
   for (const line of await checkKinds(ground)) {
     totals.failed += 1;
