@@ -40,7 +40,8 @@ describe("settings", () => {
       timeout: 30_000,
       maxOutputLength: 50_000,
       minIsolation: "L3-",
-      checkpoints: "always",
+      checkpoints: "auto",
+      checkpointInterval: 100,
       keepCheckpoints: 10,
     });
   });

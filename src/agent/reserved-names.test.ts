@@ -94,6 +94,7 @@ describe("names that the host gave", () => {
     await using sandbox = await createSandbox({
       backend: "native",
       preload: "none",
+      checkpoints: "always",
       agent: { maxGrepResults: 5, requireExplorationBeforeFinal: false, minExplorationCalls: 0 },
     });
     await sandbox.initialize(LONG);

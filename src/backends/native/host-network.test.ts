@@ -6,7 +6,12 @@ import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 import type { NativeRuntime } from "./runtime.js";
 
 const SMALL = { preload: "none", poolSize: 0 } as const;
-const SHARED = { ...SMALL, network: "host", minIsolation: "L1" } as const;
+const SHARED = {
+  ...SMALL,
+  network: "host",
+  minIsolation: "L1",
+  checkpoints: "always",
+} as const;
 let runtime: NativeRuntime;
 let unavailable: string | undefined;
 let server: Server;

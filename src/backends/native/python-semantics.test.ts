@@ -17,6 +17,7 @@ function open(memoryMb = 1024) {
     preload: "none",
     poolSize: 0,
     timeout: 30_000,
+    checkpoints: "always",
     limits: { memoryMb },
   });
 }

@@ -12,7 +12,7 @@ import {
 import { NativeRuntime } from "./runtime.js";
 import type { NativePythonSandbox } from "./sandbox.js";
 
-const CONFIG = { preload: "none", timeout: 20_000 } as const;
+const CONFIG = { preload: "none", timeout: 20_000, checkpoints: "always" } as const;
 const MOST = 64 * 1024 * 1024;
 
 const { runtime, unavailable } = await openNativeRuntime();

@@ -28,7 +28,7 @@ function check(name: string, body: () => Promise<void>): void {
 }
 
 function open(config: REPLConfig = {}): Promise<ISandbox> {
-  return runtime.createSandbox({ preload: "none", poolSize: 0, ...config });
+  return runtime.createSandbox({ preload: "none", poolSize: 0, checkpoints: "always", ...config });
 }
 
 async function shown(sandbox: ISandbox, code: string): Promise<string | undefined> {

@@ -23,6 +23,7 @@ async function create(config: REPLConfig = {}): Promise<NativePythonSandbox> {
     poolSize: 0,
     timeout: 10_000,
     grace: 300,
+    checkpoints: "always",
     ...config,
   });
   open.push(sandbox);

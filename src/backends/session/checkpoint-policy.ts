@@ -13,3 +13,8 @@ export function checkpointPolicy({ checkpoints, checkpointInterval }: Settings):
     ? { checkpoint: checkpoints, interval_ms: checkpointInterval }
     : { checkpoint: checkpoints };
 }
+
+/** What the host put in is no cell that could be run again: it is held at once. */
+export function hostChangePolicy({ checkpoints }: Settings): CheckpointPolicy {
+  return { checkpoint: checkpoints === "off" ? "off" : "always" };
+}

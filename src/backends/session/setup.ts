@@ -3,8 +3,8 @@ import { CellarError, describeError, isCellarError } from "../../errors.js";
 import type { Params, RestoreReport, Result } from "../../protocol/messages.js";
 import type { Json } from "../../protocol/values.js";
 import type { Branch } from "./branch.js";
-import { checkpointPolicy } from "./checkpoint-policy.js";
 import type { Callbacks } from "./cell/callbacks.js";
+import { type CheckpointPolicy, checkpointPolicy, hostChangePolicy } from "./checkpoint-policy.js";
 import { type Context, isLongText, type LargeContext, largeValue } from "./context/context.js";
 import type { SessionLease } from "./lease.js";
 import { fillExchange } from "./state/exchange-file.js";
@@ -84,7 +84,7 @@ export class SessionSetup {
     if (exchange !== undefined && file !== undefined) await fillExchange(exchange, file);
     const order = {
       step,
-      ...checkpointPolicy(this.#settings),
+      ...hostChangePolicy(this.#settings),
       ...(exchange === undefined && file !== undefined && { file }),
     };
     const patience = Math.max(timeout, LOADING_MS);
@@ -97,17 +97,23 @@ export class SessionSetup {
 
   async setAgentState(branch: Branch, state: Json): Promise<void> {
     const step = this.#nextStep();
-    const order = { step, state, ...checkpointPolicy(this.#settings) };
+    const order = { step, state, ...hostChangePolicy(this.#settings) };
     const answer = await branch.question("set_agent_state", order, this.#settings.timeout);
     record(branch, step, answer.checkpoint);
   }
 
   async #assign(branch: Branch, name: string, value: Json, given: unknown): Promise<void> {
     const step = this.#nextStep();
-    const order = { step, variables: { [name]: value }, ...checkpointPolicy(this.#settings) };
+    const order = { step, variables: { [name]: value }, ...this.#policy(branch, name) };
     const answer = await branch.question("initialize", order, this.#settings.timeout);
     record(branch, step, answer.checkpoint);
     if (name === "context") this.#remember(step, given);
+  }
+
+  /** A context that comes first needs none: it is installed again in an empty session. */
+  #policy({ line }: Branch, name: string): CheckpointPolicy {
+    const isFirst = name === "context" && line.present.id === 0;
+    return isFirst ? checkpointPolicy(this.#settings) : hostChangePolicy(this.#settings);
   }
 
   #remember(step: number, given: unknown): void {
@@ -131,7 +137,7 @@ export class SessionSetup {
       }
       const step = this.#nextStep();
       const patience = Math.max(timeout, LOADING_MS);
-      const policy = checkpointPolicy(this.#settings);
+      const policy = this.#policy(branch, name);
       const order = { step, total, ...policy, ...(name !== "context" && { name }) };
       const answer = await branch.question("load_context", order, patience);
       record(branch, step, answer.checkpoint);

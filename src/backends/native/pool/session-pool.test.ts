@@ -25,7 +25,13 @@ describe("a session of the pool", () => {
     const head = await session.head(0, 0);
     expect((await head.request("variables", {})).variables).toEqual([]);
     const code = "import builtins\nprint(_ == '', len(In), Out, sorted(globals()))";
-    const step = { step: 1, number: 1, max_output: 1000, checkpoint: "auto", interval_ms: 1000 } as const;
+    const step = {
+      step: 1,
+      number: 1,
+      max_output: 1000,
+      checkpoint: "auto",
+      interval_ms: 1000,
+    } as const;
     const answer = await head.request("execute", { ...step, code });
     expect(answer.output?.pieces.map(({ text }) => text)).toEqual([
       "True 2 {} ['__builtins__', '__doc__', '__loader__', '__name__', '__package__', '__spec__', 'builtins']\n",

@@ -31,7 +31,12 @@ function begin(): { cell: RunningCell; session: Session; init: FarEnd; head: Far
   const calls = new HostCalls({}, () => undefined, { queryConcurrency: 1, queryTimeout: 1000 });
   const limits = { timeout: 1000, grace: 100, maxOutputLength: 100, queryTotal: 1000 };
   const order = { ...limits, step: 1, number: 1, code: "1" };
-  const cell = new RunningCell(branch, { ...order, policy: { checkpoint: "auto", interval_ms: 1000 }, callbacks: {}, calls });
+  const cell = new RunningCell(branch, {
+    ...order,
+    policy: { checkpoint: "auto", interval_ms: 1000 },
+    callbacks: {},
+    calls,
+  });
   return { cell, session, init: links.init.far, head: links.head.far };
 }
 

@@ -51,8 +51,8 @@ export function restoredState(
   const gone = line.cut(restored);
   const { id, cell } = line.present;
   const base = { checkpoint: id, ...(lost.length > 0 && { lost }) };
-  if (gone.length === 0) return { survived: true, ...base };
-  const lostCells = [...new Set(gone.map((step) => step.cell))];
+  const lostCells = [...new Set(gone.map((step) => step.cell).filter((lost) => lost > cell))];
+  if (lostCells.length === 0) return { survived: true, ...base };
   const kept = cell === 0 ? "an empty session" : `the state after cell ${cell}`;
   return {
     survived: false,
