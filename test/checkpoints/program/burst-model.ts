@@ -1,4 +1,4 @@
-import type { CodeExecution } from "../../../src/index.js";
+import type { Checkpoint, CodeExecution } from "../../../src/index.js";
 import { restoredCell, Wrong } from "./line.js";
 
 /** A cell that has answered. Those that only look have no token. */
@@ -20,6 +20,8 @@ export interface Loss {
   readonly outside: number;
   /** Of the last cell that was lost, if none had begun after it: its checkpoint was about to be made. */
   readonly last: number;
+  /** Its result had told that a checkpoint holds it. */
+  readonly isToldHeld: boolean;
 }
 
 /** What the results of a burst promise, and what was there afterwards. */
@@ -73,9 +75,9 @@ export class BurstModel {
     }
   }
 
-  /** Its checkpoint has been seen. */
-  settled(): void {
-    this.#settled = this.#line.at(-1)?.number ?? 0;
+  /** These have been seen. */
+  settled(kept: readonly Checkpoint[]): void {
+    this.#settled = kept.at(-1)?.cell ?? 0;
   }
 
   #lose({ state }: CodeExecution): void {
@@ -120,6 +122,7 @@ export class BurstModel {
       inside: sum("inside"),
       outside: sum("outside"),
       last: excused,
+      isToldHeld: last.held === last.number,
     };
     this.losses.push(loss);
     if (loss.inside - excused > this.#interval) {

@@ -73,10 +73,10 @@ export class Burst {
   }
 
   async #first(sandbox: ISandbox): Promise<void> {
-    const code = "import json, os, time\nlog = []\nopen('/workspace/begun', 'w').close()\nprint(0)";
+    const code = "log = []\nopen('/workspace/begun', 'w').close()\nprint(0)";
     this.#model.completed(0, await sandbox.execute(code));
-    // What is lost before there is any checkpoint is the whole burst.
-    await sandbox.checkpoints();
+    // Else the first kill often takes everything back.
+    if (this.#chance.below(4) > 0) await sandbox.checkpoints();
   }
 
   /** One burst with one kill. */
@@ -90,36 +90,39 @@ export class Burst {
       process.kill(head, "SIGKILL");
       this.#model.note("kill");
     };
-    const timer = setTimeout(kill, this.#chance.below(Math.ceil(length * 1.1)));
+    const isAtRest = this.#chance.below(4) === 0;
+    const timer = isAtRest ? undefined : setTimeout(kill, this.#chance.below(Math.ceil(length)));
     let isTold = false;
+    let struck: number | undefined;
     for (const { token, code } of planned) {
       const run = await sandbox.execute(code);
       this.#cells += 1;
       this.#model.heard(token, run);
       isTold = isKilled && isDeath(run);
       if (isTold) {
-        if (run.status === "crashed") this.#killsInCells += 1;
+        struck = run.status === "crashed" ? token : undefined;
         break;
       }
     }
     clearTimeout(timer);
     if (!isKilled) await this.#killAtRest(sandbox, kill);
     this.#kills += 1;
-    await this.#verify(sandbox, isTold);
+    const begun = await this.#verify(sandbox, isTold);
+    if (struck !== undefined && begun.includes(struck)) this.#killsInCells += 1;
   }
 
   /** The session rests or is about to; once its checkpoint is seen, nothing may be lost. */
   async #killAtRest(sandbox: ISandbox, kill: () => void): Promise<void> {
     if (this.#chance.below(2) === 0) {
-      await sandbox.checkpoints();
-      this.#model.settled();
+      this.#model.settled(await sandbox.checkpoints());
     } else await sleep(this.#chance.below(30));
     kill();
   }
 
-  /** What is there now against what was told; tells of the death if no result did. */
-  async #verify(sandbox: ISandbox, isTold: boolean): Promise<void> {
-    const code = "print(json.dumps([log, open('/workspace/begun').read().split()]))";
+  /** What is there now against what was told, in one result at least; the tokens of all cells that began. */
+  async #verify(sandbox: ISandbox, isTold: boolean): Promise<number[]> {
+    const code =
+      "import json; print(json.dumps([globals().get('log', []), open('/workspace/begun').read().split()]))";
     for (let tries = 0, isKnown = isTold; tries < MOST_TRIES; tries += 1) {
       const run = await sandbox.execute(code);
       if (!isKnown) isKnown = isDeath(run);
@@ -128,15 +131,17 @@ export class Burst {
       if (run.status !== "ok")
         throw new Wrong(`what is left cannot be read: ${run.error?.message}`);
       if (!isKnown) throw new Wrong("the process was killed, and no result says so");
-      const [log, begun] = JSON.parse(run.stdout) as [number[], string[]];
-      this.#model.verify(log, begun.map(Number));
-      return;
+      const [log, words] = JSON.parse(run.stdout) as [number[], string[]];
+      const begun = words.map(Number);
+      this.#model.verify(log, begun);
+      return begun;
     }
     throw new Wrong("no cell came back after a kill");
   }
 
   async #headOf(sandbox: ISandbox): Promise<number> {
-    const code = "print(json.dumps([os.getpid(), os.readlink('/proc/self/ns/pid')]))";
+    const code =
+      "import json, os; print(json.dumps([os.getpid(), os.readlink('/proc/self/ns/pid')]))";
     const run = await sandbox.execute(code);
     this.#model.noted(run);
     if (run.status !== "ok") throw new Wrong(`the process does not answer: ${run.error?.message}`);
@@ -153,10 +158,10 @@ export class Burst {
     const milliseconds = isLong ? this.#chance.between(5, 60) : 0;
     const wait = this.#chance.below(2) === 0 ? SLEEP : BUSY;
     const code = [
-      "_began = time.perf_counter()",
+      "import time; _began = time.perf_counter()",
       // Files are not rolled back: this shows which cells have begun.
       `with open('/workspace/begun', 'a') as _begun: _begun.write('${token} ')`,
-      `log.append(${token})`,
+      `log = [*globals().get('log', []), ${token}]`,
       ...(isLong ? [wait.replace("SECONDS", String(milliseconds / 1000))] : []),
       "print((time.perf_counter() - _began) * 1000)",
     ];

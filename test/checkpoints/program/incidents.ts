@@ -65,9 +65,10 @@ async function undo(subject: Subject, chance: Chance): Promise<void> {
 
 async function killFromOutside(subject: Subject, chance: Chance): Promise<void> {
   const head = await subject.head();
+  const kept = chance.below(2) === 0 ? await subject.sandbox.checkpoints() : [];
+  subject.line.check(kept);
   // Nothing may be lost if its checkpoint has been seen.
-  const isSettled = chance.below(2) === 0;
-  if (isSettled) subject.line.check(await subject.sandbox.checkpoints());
+  const isSettled = kept.at(-1)?.cell === subject.line.present;
   subject.line.mayLose = !isSettled;
   const found = hostPid(head);
   if (found === undefined) throw new Wrong(`process ${head.pid} of ${head.namespace} is not there`);

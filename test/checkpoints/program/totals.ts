@@ -31,6 +31,8 @@ export interface Totals {
   killsInCells: number;
   cells: number;
   lostCells: number;
+  /** Losses of a cell whose checkpoint was told before it was made. */
+  toldHeld: number;
   /** Milliseconds beyond the interval: inside cells with and without the last one, and as results count. */
   excess: { inside: number; followed: number; outside: number };
   untrue: number;
@@ -50,6 +52,7 @@ export function emptyTotals(): Totals {
     killsInCells: 0,
     cells: 0,
     lostCells: 0,
+    toldHeld: 0,
     excess: {
       inside: Number.NEGATIVE_INFINITY,
       followed: Number.NEGATIVE_INFINITY,
@@ -77,8 +80,9 @@ export function addBurst(totals: Totals, report: BurstReport): void {
   totals.untrue += report.untrue.length;
   totals.tooMuch += report.tooMuch.length;
   if (report.failures.length > 0) totals.failedBursts += 1;
-  for (const { interval, cells, inside, outside, last } of report.losses) {
+  for (const { interval, cells, inside, outside, last, isToldHeld } of report.losses) {
     totals.lostCells += cells;
+    if (isToldHeld) totals.toldHeld += 1;
     const { excess } = totals;
     excess.inside = Math.max(excess.inside, inside - interval);
     excess.followed = Math.max(excess.followed, inside - last - interval);
@@ -114,7 +118,8 @@ export function summaryOfBursts(totals: Totals): string {
 }
 
 /** The largest losses, in relation to the interval. */
-export function describeExcess({ excess: { inside, followed, outside } }: Totals): string {
+export function describeExcess({ excess, toldHeld }: Totals): string {
+  const { inside, followed, outside } = excess;
   const relative = (milliseconds: number) =>
     milliseconds > 0
       ? `${milliseconds.toFixed(1)} ms above the interval`
@@ -122,6 +127,7 @@ export function describeExcess({ excess: { inside, followed, outside } }: Totals
   return [
     `most lost, as the cells measured it: ${relative(followed)} when the next cell had begun,`,
     `${relative(inside)} with a last cell whose checkpoint was about to be made;`,
-    `as the durations of the results count it: ${relative(outside)}`,
+    `as the durations of the results count it: ${relative(outside)}.`,
+    `Lost before a checkpoint was made that the result had told: ${toldHeld}`,
   ].join(" ");
 }
