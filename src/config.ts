@@ -75,6 +75,8 @@ export const settingsSchema = z.strictObject({
   checkpoints: z.enum(["always", "auto", "off"]).default("auto"),
   /** With `auto`: how much cell time may be without a checkpoint, in milliseconds. */
   checkpointInterval: z.int().min(0).max(LONGEST_TIMEOUT_MS).default(100),
+  /** What a checkpoint is: the pages that the cell wrote, where the kernel can tell them; or a copy of the process. */
+  checkpointMethod: z.enum(["pages", "fork"]).default("pages"),
   /** How many checkpoints a session keeps. */
   keepCheckpoints: z.int().min(1).max(100).default(10),
   /** Questions to the host (`llm_query`) that are worked on at the same time. */

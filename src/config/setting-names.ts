@@ -12,6 +12,7 @@ export const SETTING_NAMES = [
   "maxOutputLength",
   "checkpoints",
   "checkpointInterval",
+  "checkpointMethod",
   "keepCheckpoints",
   "queryConcurrency",
   "queryTimeout",

@@ -70,6 +70,8 @@ export const messages = {
   boot: hostToZygote.notification({
     preload: z.array(shortText).max(256),
     seccomp: text,
+    /** The filter of each session's init, where it makes checkpoints by the pages that were written. */
+    init_seccomp: text.optional(),
     /** A socket through which the host passes files, each under the name of its use. */
     file_socket_fd: count,
     /** Whether sessions have the host's network instead of an empty one. */

@@ -64,4 +64,6 @@ def ended() -> Iterator[tuple[int, int]]:
             return
         if pid == 0:
             return
-        yield pid, status
+        # Whoever traces a child is told of its stops as well.
+        if not os.WIFSTOPPED(status):
+            yield pid, status

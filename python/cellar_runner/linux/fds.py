@@ -10,10 +10,10 @@ import socket
 
 # Above what `open` hands out, so that user code meets the runner's descriptors only on purpose.
 CHANNEL, LINK, OUT, ERR, SPARE, ALARM, OUT_READER, ERR_READER = range(1100, 1108)
-WAKE, LAST_PID = 1108, 1109
+WAKE, LAST_PID, DEAD = 1108, 1109, 1110
 # The file of a large context; unlike the others it goes with every copy.
 CONTEXT_FILE = CHANNEL - 1
-DESCRIPTOR_CEILING = 1110
+DESCRIPTOR_CEILING = 1111
 
 MAX_DESCRIPTORS_PER_MESSAGE = 20
 MAX_MESSAGE_BYTES = 16384
@@ -29,10 +29,12 @@ def send_with_descriptors(connection: socket.socket, data: bytes, descriptors: l
     connection.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)], flags)
 
 
-def receive_with_descriptors(connection: socket.socket, most: int = MAX_MESSAGE_BYTES) -> tuple[bytes, list[int]]:
+def receive_with_descriptors(
+    connection: socket.socket, most: int = MAX_MESSAGE_BYTES, flags: int = 0
+) -> tuple[bytes, list[int]]:
     """(data, descriptors); empty data at the end of the stream."""
     space = socket.CMSG_LEN(MAX_DESCRIPTORS_PER_MESSAGE * array.array("i").itemsize)
-    data, ancillary, _, _ = connection.recvmsg(most, space, socket.MSG_CMSG_CLOEXEC)
+    data, ancillary, _, _ = connection.recvmsg(most, space, socket.MSG_CMSG_CLOEXEC | flags)
     descriptors = array.array("i")
     for level, kind, payload in ancillary:
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:

@@ -49,7 +49,12 @@ class ReparentedFork:
             # The system does not allow memory to become executable.
             return None
         kind = ctypes.PYFUNCTYPE(ctypes.c_long, ctypes.POINTER(ctypes.c_int), ctypes.c_void_p)
-        return page, kind(address)
+        return page, kind(address), address
+
+    def forget(self) -> None:
+        """Unmaps the instructions, in a process that forks no more in this way."""
+        if self._code is not None:
+            _libc.munmap(ctypes.c_void_p(self._code[2]), ctypes.c_size_t(mmap.PAGESIZE))
 
     def fork(self) -> int:
         """Returns 0 in the child and True in this process; raises BlockingIOError when there is no child."""

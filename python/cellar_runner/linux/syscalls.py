@@ -56,7 +56,7 @@ _SYS_CLONE = 220 if _ARM else 56
 _SYS_CAPSET = 91 if _ARM else 126
 _SYS_SECCOMP = 277 if _ARM else 317
 _SYS_MEMFD_CREATE = 279 if _ARM else 319
-_SYS_PIDFD_SEND_SIGNAL, _SYS_PIDFD_OPEN = 424, 434
+_SYS_PIDFD_SEND_SIGNAL, _SYS_PIDFD_OPEN, _SYS_PIDFD_GETFD = 424, 434, 438
 
 _MFD_CLOEXEC, _MFD_ALLOW_SEALING = 1, 2
 _ADD_SEALS, _SEAL_SIZE = 1033, 0x1 | 0x2 | 0x4
@@ -222,6 +222,16 @@ def sibling_fork() -> int:
 def open_process(pid: int) -> int:
     """A descriptor of a process, which never means another one, as its number may."""
     return _checked(_libc.syscall(_SYS_PIDFD_OPEN, ctypes.c_int(pid), ctypes.c_uint(0)), "pidfd_open")
+
+
+def take_descriptor(pid: int, number: int) -> int:
+    """A descriptor of another process, as one of our own."""
+    process = open_process(pid)
+    try:
+        arguments = ctypes.c_int(process), ctypes.c_int(number), ctypes.c_uint(0)
+        return _checked(_libc.syscall(_SYS_PIDFD_GETFD, *arguments), "pidfd_getfd")
+    finally:
+        os.close(process)
 
 
 def kill_process(descriptor: int) -> None:

@@ -11,7 +11,8 @@ import time
 
 from ..linux import fds, processes
 from ..output.inline import PipeReader
-from . import checkpoint
+from .checkpoint import messages
+from .checkpoint.page_log import Link, PageLog
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from ..linux.shared_page import SharedPage
     from ..protocol.channel import Channel
+    from .checkpoint.page_log import PageCheckpoint
     from .own_processes import OwnProcesses
     from .state_writers import Writers
 
@@ -29,13 +31,23 @@ CHECKPOINT_EARLY_DEATHS, BRANCH_EARLY_DEATHS = 3, 12
 
 
 class Parked:
-    """A checkpoint as init sees it."""
+    """A checkpoint that is a copy, which waits for orders."""
 
-    def __init__(self, step: int, pid: int, link: socket.socket) -> None:
+    # It holds them itself.
+    pages: dict[int, bytes] = {}
+
+    def __init__(self, step: int, pid: int, link: Link) -> None:
         self.step = step
         self.pid = pid
-        self.link = link
+        link.theirs.close()
+        self.link = link.ours
         self.early_deaths = 0
+
+    def close(self, ended: bool) -> None:
+        """A copy leaves when its link ends; one that a cell has stopped or replaced does not."""
+        self.link.close()
+        if not ended:
+            processes.kill(self.pid)
 
     def wake(
         self, orders: dict, descriptors: list[int], deadline: float, on_message: Callable[[Parked, bytes], object]
@@ -84,6 +96,7 @@ class Branch:
         board: SharedPage,
         own_processes: OwnProcesses,
         writers: Writers,
+        hides_copies: bool,
     ) -> None:
         self.number = number
         self.slot = slot
@@ -91,7 +104,7 @@ class Branch:
         self.pid: int | None = None
         self.killed = False
         self.out_of_memory = False
-        self.parked: list[Parked] = []
+        self.parked: list[Parked | PageCheckpoint] = []
         # None while there is no head.
         self.output: PipeReader | None = None
         self._keep = keep
@@ -99,9 +112,12 @@ class Branch:
         self._board = board
         self._own_processes = own_processes
         self._writers = writers
+        self._hides_copies = hides_copies
+        # None until the head asks for a checkpoint.
+        self._page_log: PageLog | None = None
         # None while there is no head, or once it has closed its end.
         self.link: socket.socket | None = None
-        self._spare: socket.socket | None = None
+        self._spare: Link | None = None
         self._opened = 0.0
         self._early_deaths = 0
 
@@ -117,6 +133,9 @@ class Branch:
         if self.link is not None:
             self.link.close()
             self.link = None
+        if self._page_log is not None:
+            self._page_log.close()
+            self._page_log = None
         self._drop_spare()
 
     def read_output_unless_alone(self) -> None:
@@ -146,13 +165,14 @@ class Branch:
         if self.output is not None:
             yield from self.output.inputs()
         for parked in self.parked:
-            yield parked.link.fileno(), lambda parked=parked: self._read_checkpoint(parked)
+            if parked.link is not None:
+                yield parked.link.fileno(), lambda parked=parked: self._read_checkpoint(parked)
 
     def new_spare(self) -> socket.socket:
         """The far end of the link that the next checkpoint will wait on."""
         self._drop_spare()
-        self._spare, theirs = fds.socket_pair()
-        return theirs
+        self._spare = Link()
+        return self._spare.theirs
 
     def _drop_spare(self):
         if self._spare is not None:
@@ -161,7 +181,7 @@ class Branch:
 
     def _accept_parked(self):
         try:
-            data = self.link.recv(checkpoint.WRITING.size + 1, socket.MSG_DONTWAIT)  # type: ignore[union-attr]
+            data = self.link.recv(messages.LONGEST + 1, socket.MSG_DONTWAIT)  # type: ignore[union-attr]
         except BlockingIOError:
             return
         except OSError:
@@ -169,29 +189,60 @@ class Branch:
         if not data:
             self.link.close()  # type: ignore[union-attr]
             self.link = None
-        elif len(data) == checkpoint.PARKED.size:
-            self._park(*checkpoint.PARKED.unpack(data))
-        elif len(data) == checkpoint.WRITING.size:
-            writer, pid, _ = checkpoint.WRITING.unpack(data)
+        elif len(data) == messages.CHECKPOINT.size:
+            self._take_checkpoint(*messages.CHECKPOINT.unpack(data))
+        elif len(data) == messages.PARKED.size:
+            self._park(*messages.PARKED.unpack(data))
+        elif len(data) == messages.WRITING.size:
+            writer, pid, _ = messages.WRITING.unpack(data)
             if self._own_processes.is_new_child(pid):
                 self._writers.note(writer, pid)
+
+    def _take_checkpoint(self, step, thread_id):
+        """Makes one of the pages that the head has written, or has the head copy itself."""
+        answer = messages.COPY
+        try:
+            if self._page_log is None:
+                self._page_log = PageLog(self.pid, self._hides_copies)  # type: ignore[arg-type]
+            if self._spare is None:
+                self._send_spare()
+            taken, is_twin = self._page_log.take(step, thread_id, self._spare)  # type: ignore[arg-type]
+            if is_twin:
+                self._spare = None
+                self._send_spare()
+            self._add(taken)
+            self._host.notify("parked", {"branch": self.number, "step": step, "lost": taken.lost})
+            answer = messages.TAKEN
+        except OSError:
+            # It cannot be stopped or tracked.
+            pass
+        try:
+            self.link.send(answer, socket.MSG_DONTWAIT)  # type: ignore[union-attr]
+        except (OSError, AttributeError):
+            # A head that takes no answer is killed when its time is up.
+            pass
 
     def _park(self, step, pid):
         # A cell can say anything here; only what the kernel confirms is a checkpoint.
         if self._spare is not None and self._own_processes.is_new_child(pid):
-            self.parked.append(Parked(step, pid, self._spare))
-            self._spare = None
-            # This head has come as far as the end of a cell.
-            self._early_deaths = 0
+            spare, self._spare = self._spare, None
+            self._add(Parked(step, pid, spare))
+        self._send_spare()
+
+    def _add(self, parked):
+        self.parked.append(parked)
+        # This head has come as far as the end of a cell.
+        self._early_deaths = 0
         while len(self.parked) > self._keep:
             self.forget(self.parked[0])
-        with self.new_spare() as theirs:
-            try:
-                link, descriptors = self.link, [theirs.fileno()]
-                fds.send_with_descriptors(link, checkpoint.SPARE_LINK, descriptors, socket.MSG_DONTWAIT)  # type: ignore[arg-type]
-            except OSError:
-                # A head that does not take them gets no more checkpoints.
-                pass
+
+    def _send_spare(self):
+        try:
+            link, descriptors = self.link, [self.new_spare().fileno()]
+            fds.send_with_descriptors(link, messages.SPARE_LINK, descriptors, socket.MSG_DONTWAIT)  # type: ignore[arg-type]
+        except OSError:
+            # A head that does not take them gets no more checkpoints.
+            pass
 
     def lend(self, kind: bytes, descriptor: int) -> bool:
         """Passes a link or a file on to the head; False when it does not take it."""
@@ -232,20 +283,18 @@ class Branch:
         params = {"branch": self.number, "step": parked.step, "lost": lost}
         self._host.notify("parked", params)
 
-    def forget(self, parked: Parked) -> None:
-        """A copy leaves when its link ends; one that a cell has stopped or replaced does not."""
+    def forget(self, parked: Parked | PageCheckpoint) -> None:
         if parked in self.parked:
-            self._remove(parked)
-            processes.kill(parked.pid)
+            self._remove(parked, False)
 
     def forget_pid(self, pid: int) -> None:
         for parked in list(self.parked):
             if parked.pid == pid:
-                self._remove(parked)
+                self._remove(parked, True)
 
-    def _remove(self, parked):
+    def _remove(self, parked, ended):
         self.parked.remove(parked)
-        parked.link.close()
+        parked.close(ended)
 
     def forget_after(self, step: int) -> None:
         for parked in list(self.parked):
@@ -256,7 +305,7 @@ class Branch:
         for parked in list(self.parked):
             self.forget(parked)
 
-    def find(self, step: int) -> Parked | None:
+    def find(self, step: int) -> Parked | PageCheckpoint | None:
         for parked in self.parked:
             if parked.step == step:
                 return parked
@@ -265,7 +314,7 @@ class Branch:
     def known(self) -> set[int]:
         return {0, *(parked.step for parked in self.parked)}
 
-    def alive(self) -> list[Parked]:
+    def alive(self) -> list[Parked | PageCheckpoint]:
         return [parked for parked in self.parked if os.path.exists("/proc/%d" % parked.pid)]
 
     def signal(self, number: int) -> None:

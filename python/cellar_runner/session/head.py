@@ -17,7 +17,11 @@ from ..output import streams
 from ..output.inline import InlineOutput
 from ..protocol import channel
 from ..state import snapshot_stream
-from . import checkpoint, warmup
+from . import warmup
+from .checkpoint import messages
+from .checkpoint.copies import fork_without_signals
+from .checkpoint.obstacles import Obstacles, count_threads
+from .checkpoint.schedule import Schedule
 from .interrupts import Interrupts
 from .service import Service, reseed
 
@@ -27,10 +31,6 @@ if TYPE_CHECKING:
 
     from ..context.mapped_text import Backing
     from ..linux.shared_page import SharedPage
-
-_NOT_PLANNED = {"planned": False}
-# How long a session is without a request before it rests, and how long the host is left alone after an answer.
-REST_MILLISECONDS, ANSWERED_MILLISECONDS = 10, 1
 
 # The step of warm-up cells: should init have to pass on what they write, it belongs to no cell.
 WARMUP_STEP = 0xFFFFFFFF
@@ -42,71 +42,10 @@ _exit, _now = os._exit, time.monotonic_ns
 _main_thread, _native_id = threading.main_thread(), threading.get_native_id
 
 
-class Checkpoints:
-    """Decides when the head is copied: when it rests, or before the next cell once too much work would be lost."""
-
-    def __init__(self) -> None:
-        self.obstacles: checkpoint.Obstacles = None  # type: ignore[assignment]
-        self.copies = checkpoint.Checkpointer()
-        self.output: InlineOutput = None  # type: ignore[assignment]
-        # The request that the next checkpoint is of, and whether it cannot wait for the session to rest.
-        self.pending: dict | None = None
-        self.is_due = False
-        self._began = 0
-        # Nanoseconds of work that no checkpoint holds.
-        self._unsaved = 0
-
-    def begin(self, began: int) -> None:
-        self._began = began
-
-    def plan(self, params: dict) -> dict:
-        mode = params["checkpoint"]
-        if mode == "off":
-            return _NOT_PLANNED
-        self._unsaved += _now() - self._began
-        reason = self.obstacles.find(self.output.is_alone)
-        if reason is not None:
-            return {"planned": False, "reason": reason}
-        due = mode == "always" or self._unsaved > params["interval_ms"] * 1_000_000
-        return {"planned": True, "due": due}
-
-    def answered(self, params: dict, result: dict) -> None:
-        plan = result.get("checkpoint")
-        if plan is not None:
-            self.pending = params if plan["planned"] else None
-            self.is_due = plan.get("due", False)
-        elif self.pending is not None and self.obstacles.find(False) is not None:
-            # Other requests change nothing, but may have begun threads.
-            self.pending = None
-        self.output.note_newest_pid()
-
-    @property
-    def patience(self) -> int:
-        """Milliseconds without a request until the pending checkpoint is made."""
-        return self.pending.get("rest_ms", ANSWERED_MILLISECONDS if self.is_due else REST_MILLISECONDS)  # type: ignore[union-attr]
-
-    def take(self) -> tuple[dict, list[int]] | None:
-        """Makes the pending checkpoint: None in the head, orders in a new head."""
-        params, self.pending, self.is_due = self.pending, None, False
-        # No process or descriptor may be left, or a cell broke what this needs: then the next cell tries again.
-        unsaved, self._unsaved = self._unsaved, 0
-        try:
-            return self.copies.park(params["step"])  # type: ignore[index]
-        except Exception:
-            self._unsaved = unsaved
-            return None
-        finally:
-            self.output.note_newest_pid()
-
-    def context_given(self, value: object) -> None:
-        if self.obstacles is not None and type(value) is str:
-            self.obstacles.allow(sys.getsizeof(value))
-
-
 class Head(Service):
     def __init__(self, has_network: bool = False) -> None:
         # The page and the slot on it that tell the step are known when a session takes this head.
-        super().__init__(Interrupts(int), Checkpoints())
+        super().__init__(Interrupts(int), Schedule())
         self.has_network = has_network
         self._board: SharedPage = None  # type: ignore[assignment]
         self._soft_files = 0
@@ -138,7 +77,9 @@ class Head(Service):
         for number, descriptor in enumerate(descriptors, fds.CHANNEL):
             fds.place(descriptor, number)
         fds.place(os.open("/proc/loadavg", os.O_RDONLY), fds.LAST_PID)
+        fds.place(os.open(os.devnull, os.O_PATH), fds.DEAD)
         fds.close_descriptor_range(self._soft_files)
+        self.checkpoints.copies.asks_init = orders["pages"]
         self.interrupts.wanted_step = partial(self._board.interrupted, orders["slot"])
         self.pid = os.getpid()
         # What `threading` would do itself after a fork that it knows of.
@@ -160,7 +101,7 @@ class Head(Service):
             self._new_interpreter()
         reseed()
         module_finder.install()
-        self.checkpoints.obstacles = checkpoint.Obstacles()
+        self.checkpoints.obstacles = Obstacles()
         self._reserve.read_limits()
 
     def serve(self) -> NoReturn:
@@ -253,11 +194,11 @@ class Head(Service):
     def _write_state(self, params):
         """In a copy, unless threads could hold locks that it would wait for."""
         copies = self.checkpoints.copies
-        descriptor = copies.borrow(checkpoint.WRITER)
+        descriptor = copies.borrow(messages.WRITER)
         try:
-            forked = checkpoint.count_threads() == 1
+            forked = count_threads() == 1
             if forked:
-                pid = checkpoint.fork_without_signals()
+                pid = fork_without_signals()
                 if pid == 0:
                     snapshot_stream.write_as_copy(self.interpreter, descriptor, params)
                 copies.tell_writer(params["writer"], pid)
@@ -268,7 +209,7 @@ class Head(Service):
         return {"forked": forked}
 
     def _restore(self, params):
-        return self._restore_from(self.checkpoints.copies.borrow(checkpoint.STATE), params)
+        return self._restore_from(self.checkpoints.copies.borrow(messages.STATE), params)
 
     _methods = dict(Service._methods, write_state=_write_state, restore=_restore)
 

@@ -7,7 +7,7 @@ import select
 import signal
 import time
 
-from ..linux import children, fds, jail, shared_page
+from ..linux import children, fds, jail, ptrace, shared_page
 from ..output import marks
 from ..protocol.channel import METHOD_NOT_FOUND, Channel
 from ..protocol.connection import open_link
@@ -49,6 +49,9 @@ class Init:
         self._session = params["session"]
         self._token = params["token"]
         self._keep = params["keep_checkpoints"]
+        self._tracks_writes = ptrace.is_supported() and params["track_writes"]
+        # Where nothing else counts the memory of copies, init must see them.
+        self._hides_copies = group is not None
         self._folder = folder
         self._board = shared_page.SharedPage()
         order = {name: params[name] for name in ("session", "limits", "warm_up")}
@@ -188,7 +191,8 @@ class Init:
         slot = self._board.take()
         if slot is None:
             return None
-        branch = Branch(number, slot, self._keep, self._channel, self._board, self._own_processes, self._writers)
+        shared = self._channel, self._board, self._own_processes, self._writers
+        branch = Branch(number, slot, self._keep, *shared, hides_copies=self._hides_copies)
         self._branches[number] = branch
         return branch
 
@@ -213,10 +217,10 @@ class Init:
         readers = [reader for reader, _ in pipes]
         branch.open(readers, mine, nonce)
         channel = self._connect("head", branch.number, branch.generation)
-        spare = branch.new_spare().detach()
+        spare = os.dup(branch.new_spare().fileno())
         shared = [os.dup(branch.output.alarm.descriptor), *map(_reopened, readers)]
         descriptors = [channel, theirs.detach(), pipes[0][1], pipes[1][1], spare, *shared]
-        return {"slot": branch.slot, "nonce": nonce.hex(), "park": False}, descriptors
+        return {"slot": branch.slot, "nonce": nonce.hex(), "park": False, "pages": self._tracks_writes}, descriptors
 
     def _start_new_head(self, branch):
         orders, descriptors = self._open_generation(branch)

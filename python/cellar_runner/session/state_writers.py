@@ -6,7 +6,7 @@ import os
 import time
 
 from ..linux import processes
-from . import checkpoint
+from .checkpoint import messages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Writers:
             return {"done": False}
         link = self._connect("writer", branch.number, params["writer"])
         self._lent.add(params["writer"])
-        return {"done": branch.lend(checkpoint.WRITER, link)}
+        return {"done": branch.lend(messages.WRITER, link)}
 
     def lend_state(self, branch: Branch | None, _params: dict) -> dict:
         if branch is None or self._session_dir is None:
@@ -81,7 +81,7 @@ class Writers:
             file = self._session_dir.open_state()
         except OSError as error:
             return {"done": False, "reason": str(error)}
-        if branch.lend(checkpoint.STATE, file):
+        if branch.lend(messages.STATE, file):
             return {"done": True}
         return {"done": False, "reason": "the process takes no file"}
 

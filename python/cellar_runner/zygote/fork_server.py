@@ -14,7 +14,6 @@ import socket
 from functools import partial
 
 from ..linux import cgroups, children, fds, jail, shared_page, syscalls
-from ..linux.reparented_fork import ReparentedFork
 from ..session import head_request
 
 TYPE_CHECKING = False
@@ -30,13 +29,13 @@ SESSION_EXITED = "exited"
 class ForkServer:
     """Serves a channel to the host and a socket for requests of heads, until the channel ends."""
 
-    def __init__(self, channel, requests, parents, seccomp, head):
+    def __init__(self, channel, requests, parents, seccomp, head, reparented_fork):
         self._channel = channel
         self._requests = requests
         self._parents = parents
         self._seccomp = seccomp
         self._head = head
-        self._reparented_fork = ReparentedFork()
+        self._reparented_fork = reparented_fork
         self._home = os.open("/proc/self/ns/pid", os.O_RDONLY)
 
     def serve(self) -> None:
@@ -97,6 +96,7 @@ class ForkServer:
 
     def _run_head(self, request):
         head = self._head
+        self._reparented_fork.forget()
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         if self._parents is not None:
             cgroups.enter(self._parents, request.session)

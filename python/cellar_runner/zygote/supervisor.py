@@ -32,7 +32,10 @@ class Supervisor:
         self._host = host
         self._parents = boot["group"]
         self._shares_network = boot.get("shares_network", False)
-        self._seccomp = syscalls.SeccompFilter(base64.b64decode(boot["seccomp"]))
+        # Init makes checkpoints by the pages that were written, where it may.
+        self._tracks_writes = "init_seccomp" in boot
+        filter_name = "init_seccomp" if self._tracks_writes else "seccomp"
+        self._seccomp = syscalls.SeccompFilter(base64.b64decode(boot[filter_name]))
         self._folder = os.open(jail.SOCKET_FOLDER, os.O_RDONLY | os.O_DIRECTORY)
         # By pid: the name of a session, and the template's socket if its end is to be reported there, not to the host.
         self._sessions = {}
@@ -154,6 +157,7 @@ class Supervisor:
         # A group of its own: no signal that is meant for one session reaches another.
         os.setsid()
         params, request_socket = work
+        params["track_writes"] = self._tracks_writes
         limits, group = params["limits"], None
         if self._parents is not None:
             group = cgroups.SessionGroup(self._parents, params["session"], limits)

@@ -21,11 +21,11 @@ SPARED = 8
 class Template(ForkServer):
     """Reads its context once, then makes heads that are born with it."""
 
-    def __init__(self, params, file, folder, orders, parents, seccomp, head):
+    def __init__(self, params, file, folder, orders, *shared):
         link = open_link(folder, "template", params["template"], params["token"])
         os.close(folder)
         requests, self._request_socket = request_socket_pair()
-        super().__init__(channel.Channel(link), requests, parents, seccomp, head)
+        super().__init__(channel.Channel(link), requests, *shared)
         self._session_requests = socket.socket(fileno=orders)
         self._file = file
         # What sessions share with this process and must not be charged for.

@@ -7,6 +7,7 @@ import socket
 import sys
 
 from ..linux import children, fds, filtered_calls, fork_memory, jail, syscalls
+from ..linux.reparented_fork import ReparentedFork
 from ..protocol.channel import Channel
 from ..protocol.constants import PROTOCOL_VERSION
 from ..session.head import Head
@@ -25,7 +26,7 @@ class Zygote(ForkServer):
         self._main_module = sys.modules["__main__"]
         seccomp = syscalls.SeccompFilter(base64.b64decode(boot["seccomp"]))
         head = Head(boot.get("shares_network", False))
-        super().__init__(channel, requests, boot["group"], seccomp, head)
+        super().__init__(channel, requests, boot["group"], seccomp, head, ReparentedFork())
         self._folder = os.open(jail.SOCKET_FOLDER, os.O_RDONLY | os.O_DIRECTORY)
         self._session_requests = orders
         self._file_socket = socket.socket(fileno=boot["file_socket_fd"])
@@ -64,7 +65,8 @@ class Zygote(ForkServer):
         groups = [number for key, number in (self._parents or {}).items() if key.endswith("_fd")]
         orders = self._session_requests.detach()
         syscalls.close_all_except([self._folder, file, orders] + groups)
-        Template(params, file, self._folder, orders, self._parents, self._seccomp, self._head).serve()
+        shared = self._parents, self._seccomp, self._head, self._reparented_fork
+        Template(params, file, self._folder, orders, *shared).serve()
         os._exit(0)
 
     def _child_ended(self, pid, status):

@@ -91,9 +91,9 @@ export class NativeRuntime implements StatefulRuntime, AsyncDisposable {
     const isUsual = mounts.length === 0 && sessionRoot === undefined;
     const usual = isUsual ? this.#usual.get(settings) : undefined;
     if (usual?.isRunning === true) return usual;
-    const { python, preload, limits, poolSize, keepCheckpoints } = settings;
+    const { python, preload, limits, poolSize, keepCheckpoints, checkpointMethod } = settings;
     const sharesNetwork = settings.network === "host";
-    const zygote = [python, preload, mounts, sessionRoot, sharesNetwork];
+    const zygote = [python, preload, mounts, sessionRoot, sharesNetwork, checkpointMethod];
     const key = JSON.stringify([...zygote, limits, poolSize, keepCheckpoints]);
     const known = this.#zygoteHosts.get(key);
     if (known?.isRunning !== true) this.#makePlace();

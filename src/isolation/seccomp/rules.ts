@@ -49,6 +49,8 @@ const PERSONALITIES = [0, 0x0040000, 0xffffffff];
 const F_SETLEASE = 1024;
 const F_NOTIFY = 1026;
 
+const UFFD_USER_MODE_ONLY = 1;
+
 const PRIO_PROCESS = 0;
 const IOPRIO_WHO_PROCESS = 1;
 
@@ -70,6 +72,8 @@ export interface FilterOptions {
   readonly countsMemory?: boolean | undefined;
   /** Whether files may be watched, where nothing but the filter could forbid it; default true. */
   readonly inotify?: boolean | undefined;
+  /** Whether init makes checkpoints by the pages that were written; default false. */
+  readonly tracksWrites?: boolean | undefined;
 }
 
 /** The verdicts of a session's filter that depend on arguments, by the name of the call. */
@@ -91,7 +95,14 @@ export function sessionRules(options: FilterOptions): ReadonlyMap<string, Progra
     ...ownProcessRules(),
     ...(options.countsMemory === false ? uncountedMemoryRules() : []),
     ...(options.inotify === false ? watchRules() : []),
+    ...(options.tracksWrites === true ? trackingRules() : []),
   ]);
+}
+
+/** Init has each process of a session make what tracks its writes. It may handle no fault of the kernel's. */
+function trackingRules(): [string, Program][] {
+  const program = [load(argument(0)), jump(JUMP_IF_ANY_BIT, UFFD_USER_MODE_ONLY, 1, 0)];
+  return [["userfaultfd", [...program, ...REFUSED_ELSE_ALLOWED]]];
 }
 
 export function engineRules(): ReadonlyMap<string, Program> {

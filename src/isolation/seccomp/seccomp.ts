@@ -11,7 +11,13 @@ import {
   UNKNOWN,
 } from "./bpf.js";
 import { engineRules, type FilterOptions, sessionRules } from "./rules.js";
-import { ALLOWED_CALLS, type Architecture, ENGINE_CALLS, syscallNumbers } from "./syscalls.js";
+import {
+  ALLOWED_CALLS,
+  type Architecture,
+  ENGINE_CALLS,
+  INIT_CALLS,
+  syscallNumbers,
+} from "./syscalls.js";
 
 export type { FilterOptions } from "./rules.js";
 export type { Architecture } from "./syscalls.js";
@@ -34,6 +40,14 @@ interface Segment {
 /** The filter of a session: a classic BPF program of little-endian `sock_filter` records. */
 export function seccompProgram(architecture: Architecture, options: FilterOptions = {}): Buffer {
   return filter(architecture, verdicts(architecture, ALLOWED_CALLS, sessionRules(options)));
+}
+
+/** The filter of a session's init where it makes checkpoints of the others. It runs no code of users. */
+export function initSeccompProgram(architecture: Architecture, options: FilterOptions): Buffer {
+  const rules = new Map(sessionRules(options));
+  // It sets the limits of copies that cannot do so themselves.
+  rules.delete("prlimit64");
+  return filter(architecture, verdicts(architecture, INIT_CALLS, rules));
 }
 
 /** The filter of a process that holds a JavaScript engine: no sockets, no other process. */

@@ -172,6 +172,12 @@ export const ALLOWED_CALLS: readonly string[] = [
   SYSTEM_V_AND_POSIX_IPC,
 ].flatMap(words);
 
+/** What the init of a session needs as well to make checkpoints of the other processes. */
+export const INIT_CALLS: readonly string[] = [
+  ...ALLOWED_CALLS,
+  ...words("ptrace pidfd_getfd process_vm_readv process_vm_writev"),
+];
+
 /** What a JavaScript engine with threads calls to compute and to speak on streams it was given. */
 export const ENGINE_CALLS: readonly string[] = words(`
   read write readv writev pread64 close open openat stat fstat lstat newfstatat statx lseek access

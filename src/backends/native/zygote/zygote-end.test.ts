@@ -11,7 +11,7 @@ import type { SpawnOrder } from "./session-forker.js";
 import { Zygote } from "./zygote.js";
 
 const ORDER = { limits: {}, keepCheckpoints: 0, warmUp: false } as unknown as SpawnOrder;
-const BOOT = { preload: [], group: null, sharesNetwork: false };
+const BOOT = { preload: [], group: null, sharesNetwork: false, tracksWrites: false };
 
 const folder = mkdtempSync(join(tmpdir(), "cellar-zygote-end-"));
 const listener = await Listener.open(folder, undefined);

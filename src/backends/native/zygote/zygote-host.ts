@@ -227,7 +227,8 @@ export class ZygoteHost {
       );
       if (cgroups.version !== undefined) undo.push(() => cgroups.dispose());
       const preload = preloadNames(settings.preload);
-      const zygote = new Zygote(wall, listener, { preload, group, sharesNetwork });
+      const tracksWrites = settings.checkpointMethod === "pages";
+      const zygote = new Zygote(wall, listener, { preload, group, sharesNetwork, tracksWrites });
       started = zygote;
       undo.push(() => zygote.close());
       const report = await zygote.report;

@@ -1,6 +1,6 @@
 import { deferred } from "../../../concurrency/deferred.js";
 import { CellarError, describeError } from "../../../errors.js";
-import { seccompProgram } from "../../../isolation/seccomp/seccomp.js";
+import { initSeccompProgram, seccompProgram } from "../../../isolation/seccomp/seccomp.js";
 import type { Params } from "../../../protocol/messages.js";
 import { Peer } from "../../../protocol/peer.js";
 import type { Wall } from "../wall/wall.js";
@@ -32,7 +32,12 @@ export class Zygote {
   constructor(
     wall: Wall,
     listener: Listener,
-    boot: { preload: readonly string[]; group: Group; sharesNetwork: boolean },
+    boot: {
+      preload: readonly string[];
+      group: Group;
+      sharesNetwork: boolean;
+      tracksWrites: boolean;
+    },
   ) {
     this.#wall = wall;
     this.#listener = listener;
@@ -62,11 +67,15 @@ export class Zygote {
     this.#peer.on("ready", ready.resolve);
     this.ended.then(ready.reject);
     ready.promise.catch(() => {}).finally(() => clearTimeout(late));
+    const architecture = process.arch === "arm64" ? "arm64" : "x64";
+    const { tracksWrites } = boot;
+    const filter = { countsMemory: boot.group !== null, tracksWrites };
     this.#peer.notify("boot", {
       preload: [...boot.preload],
-      seccomp: seccompProgram(process.arch === "arm64" ? "arm64" : "x64", {
-        countsMemory: boot.group !== null,
-      }).toString("base64"),
+      seccomp: seccompProgram(architecture, filter).toString("base64"),
+      ...(tracksWrites && {
+        init_seccomp: initSeccompProgram(architecture, filter).toString("base64"),
+      }),
       file_socket_fd: wall.fileSocketNumber,
       shares_network: boot.sharesNetwork,
       group: boot.group,

@@ -1,7 +1,8 @@
-"""Checkpoints: a forked copy of the head that waits until it is asked to become one."""
+"""How a head gets a checkpoint: init makes it, or the head forks a copy that waits until it becomes a head."""
 
 from __future__ import annotations
 
+import _signal as _signals  # type: ignore[import-not-found]
 import fcntl
 import json
 import os
@@ -9,124 +10,113 @@ import resource
 import select
 import signal
 import socket
-import struct
-import sys
-import time
 
-from ..linux import fds, fork_memory, syscalls
+from ...linux import fds, fork_memory, syscalls
+from . import messages
 
 SPARE_SECONDS = 0.2
-MAX_GROWTH_BYTES = 256 << 20
-LEAVING_MILLISECONDS = 5
 TRIM_BYTES = 1 << 20
-PARKED = struct.Struct("=II")
-# The number of a writer and its pid; the last word tells it from the one above.
-WRITING = struct.Struct("=III")
-# What init passes to a head: the link of its next checkpoint, one to write its state on, or the
-# file of a state to restore.
-SPARE_LINK, WRITER, STATE = b"spare", b"writer", b"state"
 
-_set_signal_mask, _SIGNALS = signal.pthread_sigmask, signal.valid_signals()
+# The functions behind those of `signal`, which would make enumerations of their results.
+_set_signal_mask = _signals.pthread_sigmask
+_SIGNALS = frozenset(int(number) for number in signal.valid_signals())
+_BLOCK, _SET = int(signal.SIG_BLOCK), int(signal.SIG_SETMASK)
 # Bound before a cell can replace them.
 _encode, _decode = json.JSONEncoder().encode, json.JSONDecoder().decode
-_running_frames = sys._current_frames
-_usage, _SELF = resource.getrusage, resource.RUSAGE_SELF
 _RUNNER = range(fds.CHANNEL, fds.DESCRIPTOR_CEILING)
 _REOPENED_FLAGS = os.O_ACCMODE | os.O_APPEND | os.O_NONBLOCK
 
 
-class Obstacles:
-    """What keeps a head from being copied, measured from the moment it is made."""
-
-    def __init__(self) -> None:
-        self._start = fork_memory.anonymous_bytes()
-        self._peak = _peak_bytes()
-        self._allowed = 0
-
-    def allow(self, size: int) -> None:
-        """A text that is never written to, in huge pages, costs a copy nothing."""
-        self._allowed = size
-
-    def find(self, is_alone: bool) -> str | None:
-        """The reason in a sentence, or None. `is_alone` spares counting the threads."""
-        try:
-            threads = 1 if is_alone else count_threads()
-            grown = _peak_bytes() - self._peak
-            if grown > MAX_GROWTH_BYTES:
-                grown = fork_memory.anonymous_bytes() - self._start - self._allowed
-        except OSError as error:
-            return "no checkpoint: %s" % error
-        if threads > 1:
-            return "no checkpoint: threads are running (%d beside the main one)" % (threads - 1)
-        if grown > MAX_GROWTH_BYTES:
-            return "no checkpoint: the session holds %d MB of its own memory" % (grown >> 20)
-        if _uses_cuda():
-            return "no checkpoint: CUDA does not survive a fork"
-        return None
-
-
-def count_threads() -> int:
-    """Threads of this process; one that Python has joined may take a moment to be gone."""
-    for _ in range(LEAVING_MILLISECONDS):
-        threads = len(os.listdir("/proc/self/task"))
-        if threads == 1 or len(_running_frames()) > 1:
-            break
-        time.sleep(0.001)
-    return threads
-
-
-def _peak_bytes():
-    return _usage(_SELF).ru_maxrss * 1024
-
-
-def _uses_cuda():
-    torch = sys.modules.get("torch")
-    try:
-        if torch is not None and torch.cuda.is_initialized():
-            return True
-        return "cupy" in sys.modules or "pycuda" in sys.modules
-    except Exception:
-        return False
-
-
 class Checkpointer:
-    """Parks copies of the head. In the head `park` returns None, in a new head its orders."""
+    """Makes checkpoints of the head. In the head `park` returns None, in a new head its orders."""
 
     def __init__(self) -> None:
-        self._pages = fork_memory.WrittenPages()
         self._held = 0
+        # What init has passed and nobody has asked for yet.
+        self._lent: dict[bytes, int] = {}
         self._has_spare = True
+        # Whether init makes them, by the pages that were written.
+        self.asks_init = True
+        self._thread_id = syscalls.thread_id_address()
         # Whether copies are out of the sight of cells. Where init counts their memory it must see them.
         self.hides_copies = False
 
     def park(self, step: int) -> tuple[dict, list[int]] | None:
+        # A cell's handlers must not run in a copy that outlives the cell.
+        mask = _set_signal_mask(_BLOCK, _SIGNALS)
+        try:
+            woken = self._ask_init(step) if self.asks_init else None
+            if not self.asks_init:
+                woken = self._copy(step)
+        finally:
+            _set_signal_mask(_SET, mask)
+        if woken is not None:
+            os.setsid()
+            _reopen_files(woken[0]["files"])
+        return woken
+
+    def _ask_init(self, step):
+        """Waits while init makes the checkpoint. A process that is made of it later goes on here, with its orders."""
+        # Of the link's own number, which it has in every copy.
+        link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, 0, fds.LINK)
+        try:
+            link.send(messages.CHECKPOINT.pack(step, self._thread_id))
+            while True:
+                data, descriptors = fds.receive_with_descriptors(link)
+                if data == messages.TAKEN:
+                    return None
+                if data in (messages.COPY, b""):
+                    self.asks_init = False
+                    return None
+                if not self._take_lent(data, descriptors):
+                    break
+        finally:
+            link.detach()
+        self._begin_anew()
+        return _decode(data.decode()), descriptors
+
+    def _begin_anew(self):
+        self._lent.clear()
+        self._has_spare = True
+
+    def _take_lent(self, kind, descriptors):
+        if kind == messages.SPARE_LINK:
+            _place_high(descriptors[0], fds.SPARE)
+            self._has_spare = True
+        elif kind in (messages.WRITER, messages.STATE):
+            self._lent[kind] = descriptors[0]
+        else:
+            return False
+        return True
+
+    def _copy(self, step):
         if fork_memory.anonymous_bytes() - self._held > TRIM_BYTES:
             fork_memory.trim()
             self._held = fork_memory.anonymous_bytes()
-        self._pages.before_fork()
         # What can be found out before the fork is: whatever the copy does costs it pages.
         open_descriptors = _OpenDescriptors()
         with socket.socket(fileno=os.dup(fds.LINK)) as link:
             if not self._has_spare:
-                self._receive(link, SPARE_LINK)
+                self._receive(link, messages.SPARE_LINK)
             # Before the fork: no cell that comes meanwhile finds the copy open.
             self._set_visible(False)
             try:
-                pid = fork_without_signals()
+                pid = syscalls.sibling_fork()
             except OSError:
                 self._set_visible(True)
                 raise
             if pid:
                 self._set_visible(True)
-                link.send(PARKED.pack(step, pid))
+                link.send(messages.PARKED.pack(step, pid))
         if pid:
             os.close(fds.SPARE)
             self._has_spare = False
-            self._pages.after_fork()
             return None
-        self._has_spare = True
         try:
-            return _wait_parked(open_descriptors, self._set_visible)
+            woken = _wait_parked(open_descriptors)
+            self._set_visible(True)
+            self._begin_anew()
+            return woken
         except BaseException:
             # Nothing but a new head may go on from here.
             os._exit(1)
@@ -137,37 +127,36 @@ class Checkpointer:
 
     def borrow(self, kind: bytes) -> int:
         with socket.socket(fileno=os.dup(fds.LINK)) as link:
-            return self._receive(link, kind)
+            self._receive(link, kind)
+        return self._lent.pop(kind)
 
     @staticmethod
     def tell_writer(writer: int, pid: int) -> None:
         with socket.socket(fileno=os.dup(fds.LINK)) as link:
-            link.send(WRITING.pack(writer, pid, 0))
+            link.send(messages.WRITING.pack(writer, pid, 0))
 
     def _receive(self, link, wanted):
         """Waits for what init sends, so that heads pass no descriptors themselves."""
         poll = select.poll()
         poll.register(link, select.POLLIN)
-        while poll.poll(SPARE_SECONDS * 1000):
+        while wanted not in self._lent and poll.poll(SPARE_SECONDS * 1000):
             kind, descriptors = fds.receive_with_descriptors(link)
-            if not descriptors:
+            if not descriptors or not self._take_lent(kind, descriptors):
                 break
-            if kind == SPARE_LINK:
-                _place_high(descriptors[0], fds.SPARE)
-                self._has_spare = True
             if kind == wanted:
-                return descriptors[0]
-        raise OSError("init did not send the descriptor %r" % wanted.decode())
+                return
+        if wanted not in self._lent:
+            raise OSError("init did not send the descriptor %r" % wanted.decode())
 
 
 def fork_without_signals() -> int:
     """Forks with all signals blocked: a cell's handlers must not run in a copy that outlives the cell."""
-    mask, pid = _set_signal_mask(signal.SIG_BLOCK, _SIGNALS), None
+    mask, pid = _set_signal_mask(_BLOCK, _SIGNALS), None
     try:
         pid = syscalls.sibling_fork()
     finally:
         if pid != 0:
-            _set_signal_mask(signal.SIG_SETMASK, mask)
+            _set_signal_mask(_SET, mask)
     return pid
 
 
@@ -180,7 +169,7 @@ def _place_high(descriptor, number):
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def _wait_parked(open_descriptors, set_visible):
+def _wait_parked(open_descriptors):
     """Waits in the parked copy. Returns only in a new head, with its orders and descriptors."""
     fds.open_descriptor_range()
     fds.place(fds.SPARE, fds.WAKE)
@@ -197,10 +186,7 @@ def _wait_parked(open_descriptors, set_visible):
             pid = -1
         if pid == 0:
             wake.close()
-            set_visible(True)
-            os.setsid()
-            open_descriptors.reopen_files()
-            return _decode(data.decode()), descriptors
+            return dict(_decode(data.decode()), files=open_descriptors.files), descriptors
         for descriptor in descriptors:
             os.close(descriptor)
         wake.send(_encode({"pid": pid}).encode())
@@ -210,7 +196,8 @@ class _OpenDescriptors:
     """The descriptors of a cell that a copy must close or reopen."""
 
     def __init__(self):
-        self._files = []
+        # (number, flags, offset) of those that a new head opens anew.
+        self.files = []
         self._dead = []
         lost = []
         for name in os.listdir("/proc/self/fd"):
@@ -227,7 +214,7 @@ class _OpenDescriptors:
             elif target.startswith("/") and not target.startswith("/dev/"):
                 flags = fcntl.fcntl(number, fcntl.F_GETFL)
                 try:
-                    self._files.append((number, flags, os.lseek(number, 0, os.SEEK_CUR)))
+                    self.files.append((number, flags, os.lseek(number, 0, os.SEEK_CUR)))
                 except OSError:
                     continue
         self.lost_message = _encode({"lost": lost[:64]}).encode()
@@ -238,24 +225,22 @@ class _OpenDescriptors:
             os.dup2(null, number)
         os.close(null)
         for number in _RUNNER:
-            if number != fds.WAKE:
+            if number not in (fds.WAKE, fds.DEAD):
                 os.closerange(number, number + 1)
-        if self._dead:
+        for number, inheritable in self._dead:
             # The number stays taken, so that an old object never reaches a new file.
-            dead = os.open(os.devnull, os.O_PATH | os.O_CLOEXEC)
-            for number, inheritable in self._dead:
-                os.dup2(dead, number, inheritable)
-            os.close(dead)
+            os.dup2(fds.DEAD, number, inheritable)
 
-    def reopen_files(self):
-        """In a new head: offsets of its own, as they were at the checkpoint."""
-        for number, flags, offset in self._files:
-            try:
-                inheritable = os.get_inheritable(number)
-                fresh = os.open("/proc/self/fd/%d" % number, flags & _REOPENED_FLAGS)
-            except OSError:
-                # Gone since: an object that nothing held any more had it open.
-                continue
-            os.lseek(fresh, offset, os.SEEK_SET)
-            os.dup2(fresh, number, inheritable)
-            os.close(fresh)
+
+def _reopen_files(files):
+    """In a new head: offsets of its own, as they were at the checkpoint."""
+    for number, flags, offset in files:
+        try:
+            inheritable = os.get_inheritable(number)
+            fresh = os.open("/proc/self/fd/%d" % number, flags & _REOPENED_FLAGS)
+        except OSError:
+            # Gone since: an object that nothing held any more had it open.
+            continue
+        os.lseek(fresh, offset, os.SEEK_SET)
+        os.dup2(fresh, number, inheritable)
+        os.close(fresh)
