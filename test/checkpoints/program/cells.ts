@@ -19,6 +19,8 @@ export interface Cell {
 
 const HEADING = /^# %% (.+?)(?: needs (\w+))?( raises)?$/m;
 const SLOTS = [0, 0, 0, 1, 1, 2];
+/** How many of a hundred cells are of the kind of the one before. */
+const AGAIN = 30;
 const SIZES = [1_000, 5_000, 20_000];
 
 /** The kinds in the files of `cells/`, in the form that editors know as cells of a script. */
@@ -48,6 +50,7 @@ export function readKinds(folder: string): CellKind[] {
 export class CellSource {
   readonly #kinds: readonly CellKind[];
   readonly #memory: readonly CellKind[];
+  readonly #last = new WeakMap<Chance, CellKind>();
 
   constructor(kinds: readonly CellKind[]) {
     this.#kinds = kinds;
@@ -56,7 +59,14 @@ export class CellSource {
 
   /** `number` is used once in a run: files are named for it. */
   draw(chance: Chance, number: number, { withFiles = true } = {}): Cell {
-    return fill(chance.one(withFiles ? this.#kinds : this.#memory), chance, number);
+    const kind = chance.one(withFiles ? this.#kinds : this.#memory);
+    const last = this.#last.get(chance);
+    // Many cells make something first, and change it only when they come again.
+    const isAgain =
+      chance.below(100) < AGAIN && last !== undefined && (withFiles || !last.usesFiles);
+    const drawn = isAgain ? last : kind;
+    this.#last.set(chance, drawn);
+    return fill(drawn, chance, number);
   }
 }
 

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createSandbox, type ISandbox, type REPLConfig } from "../../../src/index.js";
 import { type CellKind, CellSource, readKinds } from "./cells.js";
+import type { Way } from "./totals.js";
 import type { Variant } from "./variants.js";
 
 const COMMON = {
@@ -23,16 +24,20 @@ export class Ground {
   readonly digest: string;
   readonly kinds: readonly CellKind[];
   readonly variant: Variant | undefined;
-  readonly #python: string | undefined;
+  readonly #settings: REPLConfig;
   #sources: CellSource[] | undefined;
 
-  constructor(root: string, variant: Variant | undefined) {
+  constructor(root: string, way: Way, variant: Variant | undefined) {
     const folder = join(root, "test", "checkpoints", "program");
     this.variant = variant;
     this.digest = readFileSync(join(folder, "digest.py"), "utf8");
     this.kinds = readKinds(join(folder, "cells"));
     const environment = join(root, ".venv");
-    this.#python = existsSync(environment) ? environment : undefined;
+    this.#settings = {
+      ...COMMON,
+      checkpointMethod: way === "forks" ? "fork" : "pages",
+      ...(existsSync(environment) && { python: environment }),
+    };
   }
 
   /** `profile` is any number. */
@@ -41,8 +46,7 @@ export class Ground {
   }
 
   openBare(config: REPLConfig): Promise<ISandbox> {
-    const python = this.#python === undefined ? {} : { python: this.#python };
-    return createSandbox({ ...COMMON, ...python, ...config });
+    return createSandbox({ ...this.#settings, ...config });
   }
 
   /** The kinds whose modules are there; one that imports numpy in each run takes long for what it shows. */

@@ -81,12 +81,9 @@ async function main(): Promise<number> {
   return different + untrue + tooMuch + failed + failedBursts > 0 ? 1 : 0;
 }
 
-/** One process for each way, since the environment chooses it; whether it came to its end. */
+/** One process for each way; whether it came to its end. */
 async function work(order: Order, programs: string, totals: Totals): Promise<boolean> {
-  const tracking = order.way === "forks" ? { CELLAR_WRITE_TRACKING: "off" } : {};
-  const child = fork(join(programs, "worker.mjs"), [JSON.stringify(order)], {
-    env: { ...process.env, ...tracking },
-  });
+  const child = fork(join(programs, "worker.mjs"), [JSON.stringify(order)]);
   const stop = () => child.kill("SIGTERM");
   for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, stop);
   let isDone = false;

@@ -15,7 +15,7 @@ import {
 import { FINDS } from "./variants.js";
 import { wayOf } from "./way.js";
 
-/** All runs and bursts of one way to make checkpoints, in a process with the environment for it. */
+/** All runs and bursts of one way to make checkpoints. */
 
 const PROGRESS = 50;
 /** Of a cell, in the account of a failed run. */
@@ -24,7 +24,7 @@ const MOST_CHARACTERS = 2_000;
 export type Message = { readonly line: string } | { readonly totals: Totals };
 
 const order = JSON.parse(process.argv[2] ?? "{}") as Order;
-const ground = new Ground(order.root, order.variant);
+const ground = new Ground(order.root, order.way, order.variant);
 const totals = emptyTotals();
 let isStopping = false;
 process.on("SIGTERM", () => {
@@ -34,7 +34,7 @@ process.on("SIGTERM", () => {
 const way = await wayOf(ground);
 if (way !== order.way) {
   say(`${order.way}: this machine makes checkpoints by ${way}`);
-  // It can be without the means to track writes, but not use them when they are off.
+  // It can be without the means to track writes, but not use them when it is told to fork.
   if (order.way === "forks") totals.failed += 1;
 }
 if (order.isKinds) {

@@ -112,3 +112,21 @@ with zipfile.ZipFile("/workspace/shelf_NUM_CELL.zip", "w", zipfile.ZIP_DEFLATED)
         made.writestr(zipfile.ZipInfo("entry %d" % number), "content %d" % number * NUM_B)
 shelf_SLOT = zipfile.ZipFile("/workspace/shelf_NUM_CELL.zip")
 entries_SLOT = [shelf_SLOT.read(name) for name in shelf_SLOT.namelist()]
+
+# %% file replaced under its name
+import os
+if "saved_SLOT" in globals():
+    saved_SLOT.close()
+with open("/workspace/saved_SLOT.new", "w") as made:
+    made.write("cell NUM_CELL\n" * NUM_B)
+os.replace("/workspace/saved_SLOT.new", "/workspace/saved_SLOT.txt")
+saved_SLOT = open("/workspace/saved_SLOT.txt")
+saved_line_SLOT = saved_SLOT.readline()
+
+# %% file in memory replaced
+import os
+if "memfd_SLOT" in globals():
+    memfd_SLOT.close()
+    memfd_SLOT = open(os.memfd_create("trial"), "w+b")
+    memfd_SLOT.write(b"another NUM_CELL" * NUM_B)
+    memfd_SLOT.flush()

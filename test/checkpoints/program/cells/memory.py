@@ -123,6 +123,33 @@ address = ctypes.addressof(ctypes.c_char.from_buffer(sealed_SLOT))
 libc.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(4096), mmap.PROT_READ)
 del address
 
+# %% mapping that takes another's place
+import mmap
+if "upper_SLOT" not in globals() or upper_SLOT.closed:
+    # The second one is put below the first.
+    upper_SLOT = mmap.mmap(-1, 4096 * 16, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    lower_SLOT = mmap.mmap(-1, 4096 * 16, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    upper_SLOT[NUM_A] = lower_SLOT[NUM_A] = NUM_B
+else:
+    upper_SLOT.close()
+    lower_SLOT.resize(4096 * 32)
+    lower_SLOT[4096 * 20] = NUM_B
+
+# %% rights that change places
+import ctypes
+import mmap
+if "rights_SLOT" not in globals():
+    libc = ctypes.CDLL(None, use_errno=True)
+    rights_SLOT = [mmap.mmap(-1, 4096 * 8, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) for _ in range(2)]
+    def protect_SLOT(mapping, rights):
+        address = ctypes.addressof(ctypes.c_char.from_buffer(mapping))
+        libc.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(len(mapping)), rights)
+    protect_SLOT(rights_SLOT[1], mmap.PROT_READ)
+rights_SLOT.reverse()
+protect_SLOT(rights_SLOT[0], mmap.PROT_READ | mmap.PROT_WRITE)
+protect_SLOT(rights_SLOT[1], mmap.PROT_READ)
+rights_SLOT[0][NUM_A * 1000] = NUM_B
+
 # %% C buffers
 import ctypes
 if "buffer_SLOT" not in globals():

@@ -122,6 +122,20 @@ def on_signal_SLOT(number, frame):
 signal.signal(signal.SIGUSR1, on_signal_SLOT)
 os.kill(os.getpid(), signal.SIGUSR1)
 
+# %% signals that interrupt
+import signal
+signal.signal(signal.SIGUSR2, lambda number, frame: None)
+signal.siginterrupt(signal.SIGUSR2, NUM_A % 2 == 0)
+interrupts_SLOT = NUM_A % 2 == 0
+
+# %% signal stack
+import faulthandler
+import signal
+signal.signal(signal.SIGTERM, lambda number, frame: None)
+if NUM_A % 2:
+    faulthandler.register(signal.SIGTERM, file=open("/dev/null", "w"))
+    registered_SLOT = True
+
 # %% signals ignored
 import signal
 signal.signal(signal.SIGUSR2, signal.SIG_IGN if NUM_A % 2 else signal.SIG_DFL)
