@@ -5,13 +5,17 @@ import { checkpointedCell } from "./rows/checkpointed-cell.mjs";
 import { coldStart } from "./rows/cold-start.mjs";
 import { context } from "./rows/context.mjs";
 import { daemonExec } from "./rows/daemon-exec.mjs";
+import { defaultCell, defaultCellTail, spacedCell } from "./rows/default-cell.mjs";
 import { explore } from "./rows/explore.mjs";
+import { checkpointCpu, undoVsFork } from "./rows/fork-cost.mjs";
 import { forkNotebook } from "./rows/fork-notebook.mjs";
 import { grep } from "./rows/grep.mjs";
 import { liveCell } from "./rows/live-cell.mjs";
+import { loadedCell } from "./rows/loaded-cell.mjs";
 import { mcpCell } from "./rows/mcp.mjs";
 import { isolatedSession, newSession } from "./rows/new-session.mjs";
 import { notebookCell } from "./rows/notebook-cell.mjs";
+import { notebookRunAll } from "./rows/notebook-run-all.mjs";
 import { pyodideLoop } from "./rows/pyodide-loop.mjs";
 import { pyodideStart } from "./rows/pyodide-start.mjs";
 import { restore } from "./rows/restore.mjs";
@@ -20,8 +24,10 @@ import { rlmFanout } from "./rows/rlm-fanout.mjs";
 import { rlmTokens } from "./rows/rlm-tokens.mjs";
 import { rlmTurn } from "./rows/rlm-turn.mjs";
 import { rollback } from "./rows/rollback.mjs";
+import { sessionCycle } from "./rows/session-cycle.mjs";
 import { sessionMemory } from "./rows/session-memory.mjs";
 import { snapshotBlock } from "./rows/snapshot-block.mjs";
+import { throughput } from "./rows/throughput.mjs";
 import { toonSaving } from "./rows/toon-saving.mjs";
 import { turn } from "./rows/turn.mjs";
 
@@ -29,13 +35,22 @@ import { turn } from "./rows/turn.mjs";
 export const BENCHMARKS = [
   newSession,
   isolatedSession,
+  sessionCycle,
+  defaultCell,
+  spacedCell,
+  defaultCellTail,
   liveCell,
   checkpointedCell,
+  checkpointCpu,
+  undoVsFork,
+  throughput,
+  loadedCell,
   checkpointCost,
   rollback,
   turn,
   rlmTurn,
   notebookCell,
+  notebookRunAll,
   mcpCell,
   forkNotebook,
   snapshotBlock,

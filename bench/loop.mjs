@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openAIChat, rlm } from "../dist/index.js";
 
-const CONFIG = { backend: "native", minIsolation: "L0", preload: "none", poolSize: 1 };
+const CONFIG = { backend: "native", minIsolation: "L0" };
 
 /** Runs of the loop with a provider, and a temporary folder for long outputs. */
 export class Loops {

@@ -4,6 +4,7 @@ import { shutdown } from "../dist/index.js";
 import { BENCHMARKS } from "./catalogue.mjs";
 import { openRuntime } from "./cellar.mjs";
 import { describeEnd, describeMachine, describeZygote } from "./machine.mjs";
+import { processorTime } from "./processor-time.mjs";
 import { Report } from "./report.mjs";
 import { Scope } from "./scope.mjs";
 import { Unavailable } from "./unavailable.mjs";
@@ -42,8 +43,13 @@ async function measure({ quick, only }) {
     }
     progress(benchmark.key);
     const scope = new Scope();
+    const account = ({ pid }) => {
+      const time = scope.use(processorTime(pid));
+      report.machine.processor_time = time.name;
+      return time;
+    };
     try {
-      report.add(benchmark, await benchmark.run({ ...bench, use: scope.use }));
+      report.add(benchmark, await benchmark.run({ ...bench, account, use: scope.use }));
     } catch (error) {
       report.skip(benchmark, error.message);
       if (!isUnavailable(error)) failures += 1;

@@ -6,9 +6,6 @@ export const PAYLOAD = "import numpy as np\ndata = np.random.default_rng(1).rand
 export const CHECK = "print(data.shape, round(float(data[-1]), 6))";
 export const PAYLOAD_NAME = "12.5 million random floats, 100 MB";
 
-/** Sessions with enough memory for it and its copies. */
-export const ROOMY = { preload: "full", poolSize: 0, limits: { memoryMb: 2048 } };
-
 const NEEDED_BYTES = 2_000_000_000;
 
 export function needMemory() {

@@ -24,6 +24,19 @@ export function proportionalMemory(pids) {
   return { megabytes: kilobytes / 1024, unreadable };
 }
 
+/** Processor time of a process, its descendants, and of those that were waited for, in ms. */
+export function processTreeTime(root) {
+  const ticks = processTree(root)
+    .flatMap((pid) => fieldsOf(pid).slice(...OWN_AND_WAITED_FOR))
+    .reduce((sum, field) => sum + Number(field), 0);
+  return ticks * TICK_MS;
+}
+
+/** utime, stime, cutime and cstime among the fields after the name. */
+const OWN_AND_WAITED_FOR = [11, 15];
+/** The kernel tells processes 100 a second, whatever its own clock is. */
+const TICK_MS = 10;
+
 function processes() {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -31,8 +44,13 @@ function processes() {
 }
 
 function parentOf(pid) {
+  return Number(fieldsOf(pid)[1] ?? 0);
+}
+
+/** Of /proc/PID/stat, from the state on: the name before it may contain blanks. */
+function fieldsOf(pid) {
   const stat = read(`/proc/${pid}/stat`);
-  return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1] ?? 0);
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
 /** Empty for a process that has ended or cannot be read. */

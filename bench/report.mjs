@@ -19,8 +19,8 @@ export class Report {
 
   add({ key, target }, { ratio, rows }) {
     if (target !== undefined) this.ratios[key] = round(ratio);
-    for (const { name, unit = "ms", samples, note } of rows) {
-      const row = { benchmark: key, name, unit, ...summarise(samples) };
+    for (const { name, unit = "ms", samples, cpu, note } of rows) {
+      const row = { benchmark: key, name, unit, ...summarise(samples), ...processorTimes(cpu) };
       this.rows.push(note === undefined ? row : { ...row, note });
     }
   }
@@ -41,7 +41,7 @@ export class Report {
     return [
       ...this.#machineLines(),
       "",
-      line("", "median", "p95", "p99", "n"),
+      line("", "median", "p95", "p99", "cpu host", "cpu session", "n"),
       ...this.rows.flatMap(rowLines),
       "",
       ...Object.keys(this.ratios).map((key) => this.#ratioLine(key)),
@@ -50,10 +50,11 @@ export class Report {
   }
 
   #machineLines() {
-    const { processors, model, kernel, node, python, isolation } = this.machine;
+    const { processors, model, kernel, node, python, isolation, processor_time: by } = this.machine;
     return [
       `${processors} x ${model}, kernel ${kernel}, Node ${node}, Python ${python ?? "-"}`,
       `isolation ${isolation ?? "-"}; load ${this.machine.load_before.toFixed(1)} before`,
+      ...(by === undefined ? [] : [`processor time of sessions by ${by}`]),
     ];
   }
 
@@ -62,7 +63,7 @@ export class Report {
     const wanted = least === undefined ? `at most ${most}` : `at least ${least}`;
     const met = this.isMet(key);
     const verdict = met === null ? "not measured" : met ? "met" : "missed";
-    return `${key.padEnd(34)}${String(this.ratios[key] ?? "-").padStart(9)}  ${wanted}: ${verdict}`;
+    return `${key.padEnd(38)}${String(this.ratios[key] ?? "-").padStart(9)}  ${wanted}: ${verdict}`;
   }
 
   #skippedLines() {
@@ -71,8 +72,8 @@ export class Report {
   }
 }
 
-const NAME_WIDTH = 56;
-const CELL_WIDTHS = [15, 15, 24, 8];
+const NAME_WIDTH = 60;
+const CELL_WIDTHS = [15, 15, 24, 12, 13, 8];
 /** For other units more is better, or all samples are equal. */
 const UNITS_WITH_A_WORST = new Set(["ms", "MB"]);
 
@@ -83,7 +84,9 @@ function line(name, ...cells) {
 
 function rowLines(row) {
   const { name, unit, median, p95, n, note } = row;
-  const shown = line(name, `${figure(median)} ${unit}`, `${figure(p95)} ${unit}`, tail(row), n);
+  const times = [row.cpu_host_ms, row.cpu_session_ms].map(processorTime);
+  const [half, most] = [median, p95].map((value) => `${figure(value)} ${unit}`);
+  const shown = line(name, half, most, tail(row), ...times, n);
   return note === undefined ? [shown] : [shown, `    ${note}`];
 }
 
@@ -91,6 +94,18 @@ function rowLines(row) {
 function tail({ unit, p99, max, n }) {
   if (p99 !== null) return `${figure(p99)} ${unit}`;
   return n > 1 && UNITS_WITH_A_WORST.has(unit) ? `worst of ${n}: ${figure(max)} ${unit}` : "-";
+}
+
+/** Per operation; null where it was not measured. */
+function processorTimes(cpu) {
+  const [host, session] = [cpu?.host, cpu?.session].map((ms) =>
+    ms === undefined ? null : round(ms),
+  );
+  return { cpu_host_ms: host, cpu_session_ms: session };
+}
+
+function processorTime(ms) {
+  return ms === null ? "-" : `${figure(ms)} ms`;
 }
 
 function figure(value) {

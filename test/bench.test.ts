@@ -8,12 +8,23 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 
 const MAIN = fileURLToPath(new URL("../bench/main.mjs", import.meta.url));
-const REPORT = new URL("../bench/report.mjs", import.meta.url).href;
-const MEASURED = ["live_cell_vs_ipykernel", "checkpointed_vs_live"];
+const MEASURED = [
+  "live_cell_vs_ipykernel",
+  "checkpointed_vs_live",
+  "default_cell_p99_vs_median",
+  "checkpoint_cpu_vs_fork",
+];
 const RATIOS = [
   "new_session_vs_bwrap_pickle",
   "new_session_isolated_vs_bwrap_pickle",
+  "session_cycle_vs_bwrap_python",
   ...MEASURED,
+  "default_cell_vs_ipykernel",
+  "default_cell_spaced_vs_ipykernel",
+  "default_throughput_vs_off",
+  "undo_vs_fork",
+  "loaded_cell_vs_quiet",
+  "notebook_run_all_vs_floor",
   "burst_64_p95_vs_bwrap_python",
   "session_mb",
   "notebook_cell_vs_floor",
@@ -46,13 +57,15 @@ const reportSchema = z.object({
     z.object({
       benchmark: z.string(),
       name: z.string(),
-      unit: z.enum(["ms", "MB", "tokens", "%", "$"]),
+      unit: z.enum(["ms", "MB", "tokens", "%", "$", "cells/s"]),
       median: z.number(),
       p95: z.number(),
       p99: z.number().nullable(),
       min: z.number(),
       max: z.number(),
       n: z.int().positive(),
+      cpu_host_ms: z.number().nonnegative().nullable(),
+      cpu_session_ms: z.number().nonnegative().nullable(),
       note: z.string().optional(),
     }),
   ),
@@ -64,15 +77,33 @@ function bench(options: readonly string[], env: NodeJS.ProcessEnv = process.env)
   return promisify(execFile)(process.execPath, [MAIN, ...options], { env });
 }
 
-/** The text of a report whose rows have these samples. */
-async function reportText(rows: readonly { name: string; unit?: string; samples: number[] }[]) {
-  const program = `import { Report } from ${JSON.stringify(REPORT)};
-    const report = new Report([], { load_before: 0 });
-    report.add({ key: "example" }, { rows: ${JSON.stringify(rows)} });
-    process.stdout.write(report.toText());`;
-  const options = ["--input-type=module", "--eval", program];
+/** What a program prints that uses modules of the benchmarks. */
+async function printed(modules: Readonly<Record<string, string>>, program: string) {
+  const imports = Object.entries(modules).map(([names, file]) => {
+    const { href } = new URL(`../bench/${file}`, import.meta.url);
+    return `import { ${names} } from ${JSON.stringify(href)};`;
+  });
+  const options = ["--input-type=module", "--eval", [...imports, program].join("\n")];
   const { stdout } = await promisify(execFile)(process.execPath, options);
   return stdout;
+}
+
+interface ExampleRow {
+  name: string;
+  unit?: string;
+  samples: number[];
+  cpu?: { host: number; session: number };
+}
+
+/** A report whose rows have these samples, as text and as data. */
+async function reportOf(rows: readonly ExampleRow[]) {
+  const shown = await printed(
+    { Report: "report.mjs" },
+    `const report = new Report([], { load_before: 0 });
+    report.add({ key: "example" }, { rows: ${JSON.stringify(rows)} });
+    process.stdout.write(JSON.stringify({ text: report.toText(), rows: report.rows }));`,
+  );
+  return z.object({ text: z.string(), rows: reportSchema.shape.rows }).parse(JSON.parse(shown));
 }
 
 async function measure(keys: readonly string[], env?: NodeJS.ProcessEnv) {
@@ -103,6 +134,11 @@ describe("the benchmarks", () => {
       else expect(names.length).toBeGreaterThanOrEqual(2);
     }
     for (const key of MEASURED) expect(report.skipped[key]).not.toBe("excluded by --only");
+    const accounted = report.rows.filter(({ cpu_host_ms: host }) => host !== null);
+    for (const key of MEASURED.filter((name) => report.ratios[name] !== null)) {
+      expect(accounted.map(({ benchmark }) => benchmark)).toContain(key);
+    }
+    for (const { cpu_session_ms: session } of accounted) expect(session).toBeGreaterThan(0);
     for (const { n, median, p99, max } of report.rows) {
       expect(p99 === null).toBe(n < 100);
       if (p99 !== null) expect(p99).toBeGreaterThanOrEqual(median);
@@ -112,17 +148,92 @@ describe("the benchmarks", () => {
 
   it("show a 99th percentile only where there are samples enough for one", async () => {
     const upTo = (n: number) => Array.from({ length: n }, (_, place) => place + 1);
-    const text = await reportText([
+    const { text } = await reportOf([
       { name: "many", samples: upTo(200) },
       { name: "few", samples: upTo(20) },
       { name: "one", samples: [7] },
       { name: "share", unit: "%", samples: [50, 60] },
     ]);
-    expect(text).toMatch(/ median +p95 +p99 +n\n/);
-    expect(text).toMatch(/^many +101 ms +190 ms +198 ms +200$/m);
-    expect(text).toMatch(/^few +10\.50 ms +19\.00 ms +worst of 20: 20\.00 ms +20$/m);
-    expect(text).toMatch(/^one +7\.00 ms +7\.00 ms +- +1$/m);
-    expect(text).toMatch(/^share +55\.00 % +60\.00 % +- +2$/m);
+    expect(text).toMatch(/ median +p95 +p99 +cpu host +cpu session +n\n/);
+    expect(text).toMatch(/^many +101 ms +190 ms +198 ms +- +- +200$/m);
+    expect(text).toMatch(/^few +10\.50 ms +19\.00 ms +worst of 20: 20\.00 ms +- +- +20$/m);
+    expect(text).toMatch(/^one +7\.00 ms +7\.00 ms +- +- +- +1$/m);
+    expect(text).toMatch(/^share +55\.00 % +60\.00 % +- +- +- +2$/m);
+  });
+
+  it("show processor time where it was measured, and null elsewhere", async () => {
+    const { text, rows } = await reportOf([
+      { name: "with", samples: [1], cpu: { host: 0.25, session: 1.00049 } },
+      { name: "without", samples: [1] },
+    ]);
+    expect(text).toMatch(/^with +1\.00 ms +1\.00 ms +- +0\.25 ms +1\.00 ms +1$/m);
+    expect(rows).toMatchObject([
+      { cpu_host_ms: 0.25, cpu_session_ms: 1 },
+      { cpu_host_ms: null, cpu_session_ms: null },
+    ]);
+  });
+
+  it("count the processor time of processes that have ended, and whose it was", async (context) => {
+    const spend = `import os, time
+def spend():
+    end = time.process_time() + 0.02
+    while time.process_time() < end: pass
+for _ in range(20):
+    child = os.fork()
+    if child == 0:
+        spend()
+        os._exit(0)
+    os.waitpid(child, 0)`;
+    const shown = await printed(
+      {
+        "open, openRuntime, run, warm": "cellar.mjs",
+        "Meter, processorTime": "processor-time.mjs",
+        Scope: "scope.mjs",
+      },
+      `const scope = new Scope();
+      const measure = async () => {
+        const runtime = scope.use(openRuntime());
+        const config = { preload: "none", poolSize: 0, checkpoints: "off" };
+        const sandbox = await open(runtime, config);
+        const time = scope.use(processorTime((await warm(runtime, config)).pid));
+        const [host, sessions] = [new Meter(time), new Meter(time)];
+        await sessions.around(async () => [await run(sandbox, ${JSON.stringify(spend)})]);
+        await host.around(async () => {
+          const began = process.cpuUsage();
+          for (let used = 0; used < 400_000; ) {
+            const { user, system } = process.cpuUsage(began);
+            used = user + system;
+          }
+          return [0];
+        });
+        return { host: host.cpu(0), sessions: sessions.cpu(0) };
+      };
+      const explain = ({ code, message }) => ({ why: code + ": " + message });
+      const result = await measure().catch(explain);
+      await scope.close();
+      process.stdout.write(JSON.stringify(result));`,
+    );
+    const { why, host, sessions } = JSON.parse(shown);
+    if (why?.startsWith("SANDBOX_UNAVAILABLE")) context.skip(why);
+    expect(why).toBeUndefined();
+    expect(sessions.session).toBeGreaterThan(350);
+    expect(sessions.host).toBeLessThan(200);
+    expect(host.host).toBeGreaterThan(350);
+    expect(host.session).toBeLessThan(200);
+  });
+
+  it("end their busy loops when the work beside them fails", async () => {
+    const shown = await printed(
+      { BusyLoops: "busy-loops.mjs", processTree: "process-tree.mjs" },
+      `const during = [];
+      const work = async () => {
+        during.push(processTree(process.pid).length);
+        throw new Error("failed");
+      };
+      const said = await BusyLoops.beside(work).catch(({ message }) => message);
+      process.stdout.write(JSON.stringify([said, during[0] > 1, processTree(process.pid).length]));`,
+    );
+    expect(JSON.parse(shown)).toEqual(["failed", true, 1]);
   });
 
   it("count no dollar over the cap, and few tokens of the root model", async (context) => {

@@ -44,9 +44,9 @@ export class IpykernelPeer {
     return peer;
   }
 
-  /** Milliseconds of each of `cells` cells, back to back. */
-  async time(cells) {
-    this.#process.stdin.write(`${cells}\n`);
+  /** Milliseconds of each of `cells` cells, with a gap of that many before each. */
+  async time(cells, gap = 0) {
+    this.#process.stdin.write(`${cells} ${gap}\n`);
     return this.#answer();
   }
 

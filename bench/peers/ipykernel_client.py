@@ -1,4 +1,4 @@
-"""Times cells in an ipykernel: reads a number of cells per line, answers with their milliseconds."""
+"""Times cells in an ipykernel: reads how many, and the gap before each, answers with their milliseconds."""
 
 import json
 import sys
@@ -9,8 +9,10 @@ from jupyter_client import KernelManager
 TIMEOUT = 60
 
 
-def time_cell(client, code):
+def time_cell(client, code, gap):
     """Milliseconds from sending the request to its execute_reply."""
+    if gap > 0:
+        time.sleep(gap / 1000)
     started = time.perf_counter()
     message = client.execute(code, silent=False, store_history=False, allow_stdin=False)
     while True:
@@ -39,7 +41,8 @@ def main():
         client.wait_for_ready(timeout=TIMEOUT)
         print(json.dumps([]), flush=True)
         for line in sys.stdin:
-            times = [time_cell(client, code) for _ in range(int(line))]
+            cells, gap = map(int, line.split())
+            times = [time_cell(client, code, gap) for _ in range(cells)]
             drain(client)
             print(json.dumps(times), flush=True)
     finally:

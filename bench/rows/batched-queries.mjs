@@ -3,7 +3,6 @@ import { open, run, warm } from "../cellar.mjs";
 import { median } from "../statistics.mjs";
 import { interleave, time } from "../stopwatch.mjs";
 
-const KIND = { preload: "full", poolSize: 4 };
 const PROMPTS = 64;
 const WIDTH = 16;
 const ANSWER_MS = 100;
@@ -14,12 +13,12 @@ export const batchedQueries = {
   key: "batched_vs_ideal",
   target: { at_most: 1.15 },
   async run({ runtime, count, observe, use }) {
-    observe(await warm(runtime, KIND));
+    observe(await warm(runtime, {}));
     const onLLMQuery = async (prompt) => {
       await sleep(ANSWER_MS);
       return prompt;
     };
-    const sandbox = use(await open(runtime, { ...KIND, queryConcurrency: WIDTH, onLLMQuery }));
+    const sandbox = use(await open(runtime, { queryConcurrency: WIDTH, onLLMQuery }));
     const samples = await interleave(
       { batched: () => time(() => run(sandbox, CODE)), alone: () => time(answersAlone) },
       { rounds: count(7, 2), warmups: 1, pause: 50 },

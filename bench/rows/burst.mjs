@@ -4,7 +4,7 @@ import { BwrapPeer } from "../peers/bwrap.mjs";
 import { median, percentile } from "../statistics.mjs";
 import { interleave } from "../stopwatch.mjs";
 
-const UNPOOLED = { preload: "full", poolSize: 0 };
+const UNPOOLED = { poolSize: 0 };
 const SESSIONS = 64;
 const REST_MS = 1500;
 

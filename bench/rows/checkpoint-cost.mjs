@@ -3,7 +3,6 @@ import { open, run } from "../cellar.mjs";
 import { median, round } from "../statistics.mjs";
 import { interleave, time } from "../stopwatch.mjs";
 
-const BASE = { preload: "full", poolSize: 4 };
 const GAP_MS = 50;
 const PREPARE = `import numpy as np, pandas as pd
 rng = np.random.default_rng(1)
@@ -20,8 +19,8 @@ const CELLS = [
 export const checkpointCost = {
   key: "checkpoint_cost",
   async run({ runtime, count, use }) {
-    const live = use(await open(runtime, { ...BASE, checkpoints: "off" }));
-    const kept = use(await open(runtime, { ...BASE, checkpoints: "always" }));
+    const live = use(await open(runtime, { checkpoints: "off" }));
+    const kept = use(await open(runtime, { checkpoints: "always" }));
     await run(live, PREPARE);
     await run(kept, PREPARE);
     await rest(GAP_MS);
@@ -44,7 +43,7 @@ export const checkpointCost = {
       rows.push(
         { name: `Cellar, ${name}, checkpoints off`, samples: samples.live },
         {
-          name: `Cellar, ${name}, checkpoints on`,
+          name: `Cellar, ${name}, checkpoints "always"`,
           samples: samples.kept,
           note: `${times} times the median without${none}`,
         },

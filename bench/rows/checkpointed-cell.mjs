@@ -1,9 +1,9 @@
-import { setTimeout as rest } from "node:timers/promises";
 import { open, runTrivial, warm } from "../cellar.mjs";
+import { timeCells } from "../cells.mjs";
+import { Meter } from "../processor-time.mjs";
 import { median } from "../statistics.mjs";
-import { interleave, time } from "../stopwatch.mjs";
+import { interleave } from "../stopwatch.mjs";
 
-const BASE = { preload: "full", poolSize: 4 };
 const BLOCK = 8;
 const APART_MS = 50;
 const SETTLE_MS = 100;
@@ -12,21 +12,24 @@ const SETTLE_MS = 100;
 export const checkpointedCell = {
   key: "checkpointed_vs_live",
   target: { at_most: 1.2 },
-  async run({ runtime, count, observe, use }) {
-    observe(await warm(runtime, BASE));
-    const live = use(await open(runtime, { ...BASE, checkpoints: "off" }));
-    const kept = use(await open(runtime, { ...BASE, checkpoints: "always" }));
-    const apart = await measure({ live, kept }, { rounds: count(10, 2), gap: APART_MS });
-    const dense = await measure({ live, kept }, { rounds: count(6, 1), gap: 0 });
+  async run({ runtime, count, observe, account, use }) {
+    const live = use(await open(runtime, { checkpoints: "off" }));
+    const kept = use(await open(runtime, { checkpoints: "always" }));
+    const zygote = await warm(runtime, {});
+    observe(zygote);
+    const sessions = account(zygote);
+    const contest = { live, kept, sessions };
+    const apart = await measure(contest, { rounds: count(13, 2), gap: APART_MS });
+    const dense = await measure(contest, { rounds: count(13, 1), gap: 0 });
     return {
-      ratio: median(apart.kept) / median(apart.live),
+      ratio: median(apart.kept.samples) / median(apart.live.samples),
       rows: [
-        { name: "Cellar, checkpoints off, 50 ms apart", samples: apart.live },
-        { name: "Cellar, checkpoints on, 50 ms apart", samples: apart.kept },
-        { name: "Cellar, checkpoints off, back to back", samples: dense.live },
+        { name: "Cellar, checkpoints off, 50 ms apart", ...apart.live },
+        { name: 'Cellar, checkpoints "always", 50 ms apart', ...apart.kept },
+        { name: "Cellar, checkpoints off, back to back", ...dense.live },
         {
-          name: "Cellar, checkpoints on, back to back",
-          samples: dense.kept,
+          name: 'Cellar, checkpoints "always", back to back',
+          ...dense.kept,
           note: "each cell waits for the previous checkpoint",
         },
       ],
@@ -35,19 +38,17 @@ export const checkpointedCell = {
 };
 
 /** Blocks of cells with a fixed gap, alternating between the sessions. */
-function measure({ live, kept }, { rounds, gap }) {
-  return interleave(
-    { live: () => timeBlock(live, gap), kept: () => timeBlock(kept, gap) },
-    { rounds, warmups: 1, pause: SETTLE_MS },
+async function measure({ live, kept, sessions }, { rounds, gap }) {
+  const warmups = 1;
+  const meters = { live: new Meter(sessions), kept: new Meter(sessions) };
+  const timeBlock = async (sandbox, meter) => {
+    await runTrivial(sandbox);
+    return meter.around(() => timeCells(sandbox, BLOCK, gap));
+  };
+  const samples = await interleave(
+    { live: () => timeBlock(live, meters.live), kept: () => timeBlock(kept, meters.kept) },
+    { rounds, warmups, pause: SETTLE_MS },
   );
-}
-
-async function timeBlock(sandbox, gap) {
-  await runTrivial(sandbox);
-  const times = [];
-  for (let cell = 0; cell < BLOCK; cell += 1) {
-    if (gap > 0) await rest(gap);
-    times.push(await time(() => runTrivial(sandbox)));
-  }
-  return times;
+  const row = (name) => ({ samples: samples[name], cpu: meters[name].cpu(warmups) });
+  return { live: row("live"), kept: row("kept") };
 }

@@ -28,7 +28,7 @@ async function timeStart(preload) {
   const runtime = openRuntime();
   try {
     return await time(async () => {
-      await runTrivial(await open(runtime, { preload, poolSize: 0 }));
+      await runTrivial(await open(runtime, { preload }));
     });
   } finally {
     await runtime[Symbol.asyncDispose]();

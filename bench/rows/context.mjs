@@ -8,7 +8,6 @@ import { median } from "../statistics.mjs";
 import { interleave, time } from "../stopwatch.mjs";
 import { Unavailable } from "../unavailable.mjs";
 
-const CONFIG = { preload: "full", poolSize: 1 };
 const BYTES = 500_000_000;
 /** Twice for a peer that holds bytes and text, plus some for a session. */
 const NEEDED_BYTES = 3 * BYTES;
@@ -34,12 +33,12 @@ export const context = {
       cellar: async () => {
         const runtime = openRuntime();
         try {
-          const zygote = await warm(runtime, CONFIG);
+          const zygote = await warm(runtime, {});
           observe(zygote);
           python = zygote.interpreter.executable;
-          const first = await open(runtime, CONFIG);
+          const first = await open(runtime, {});
           const taken = await time(() => load(first, file.path));
-          const second = await open(runtime, CONFIG);
+          const second = await open(runtime, {});
           shared.push(await time(() => load(second, file.path)));
           return taken;
         } finally {

@@ -4,7 +4,6 @@ import { loadTokenizer } from "../../dist/agent/observation/tokens.js";
 import { openAgent, warm } from "../cellar.mjs";
 import { Unavailable } from "../unavailable.mjs";
 
-const CONFIG = { preload: "none", poolSize: 0 };
 const CHARACTERS = 200_000;
 /** Prose that comes with every Python: its reference manual, topic by topic. */
 const READ = [
@@ -28,10 +27,10 @@ export const explore = {
   key: "tokens_full_vs_explore",
   target: { at_least: 100 },
   async run({ runtime, observe, use }) {
-    const zygote = await warm(runtime, CONFIG);
+    const zygote = await warm(runtime, {});
     observe(zygote);
     const text = await manual(zygote.interpreter.executable);
-    const repl = use(await openAgent({ context: text, config: CONFIG }));
+    const repl = use(await openAgent({ context: text }));
     const parts = [];
     for (const code of TURNS) {
       const { observation } = await repl.turn(code);

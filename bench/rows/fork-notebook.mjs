@@ -5,7 +5,6 @@ import { openNotebook } from "../cellar.mjs";
 import { median } from "../statistics.mjs";
 import { interleave, time } from "../stopwatch.mjs";
 
-const CONFIG = { preload: "full", poolSize: 1 };
 const CELLS = 10;
 const CODE = "import time\ntime.sleep(0.2)\nvalues = [*globals().get('values', []), 1]";
 const PAUSE_MS = 200;
@@ -17,7 +16,7 @@ export const forkNotebook = {
   async run({ runtime, count, use }) {
     const dir = mkdtempSync(join(tmpdir(), "cellar-bench-"));
     use({ [Symbol.dispose]: () => rmSync(dir, { recursive: true, force: true }) });
-    const notebook = use(await openNotebook(runtime, { ...CONFIG, dir, session: "original" }));
+    const notebook = use(await openNotebook(runtime, { dir, session: "original" }));
     await fill(notebook);
     let made = 0;
     const forks = [];
@@ -33,7 +32,7 @@ export const forkNotebook = {
           return taken;
         },
         replay: async () => {
-          const again = await openNotebook(runtime, { ...CONFIG, dir, session: `again-${made++}` });
+          const again = await openNotebook(runtime, { dir, session: `again-${made++}` });
           try {
             return await time(() => fill(again));
           } finally {

@@ -9,7 +9,6 @@ import { interleave, time } from "../stopwatch.mjs";
 import { Unavailable } from "../unavailable.mjs";
 
 const BYTES = 100_000_000;
-const CONFIG = { preload: "none", poolSize: 0 };
 const PAUSE_MS = 50;
 const WARMUPS = 2;
 const EVENTS = ["accepted a connection", "wrote 512 bytes", "retried the job", "closed the file"];
@@ -43,7 +42,7 @@ export const grep = {
     await ripgrep(PATTERNS.literal, file.path).catch((error) => {
       throw error.code === "ENOENT" ? new Unavailable("ripgrep is not installed") : error;
     });
-    const repl = use(await openAgent({ context: { file: file.path }, config: CONFIG }));
+    const repl = use(await openAgent({ context: { file: file.path } }));
     const turns = Object.fromEntries(Object.keys(PATTERNS).map((name) => [name, []]));
     const contenders = {};
     for (const [name, wanted] of Object.entries(PATTERNS)) {

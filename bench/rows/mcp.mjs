@@ -9,7 +9,6 @@ import { median } from "../statistics.mjs";
 import { interleave, time } from "../stopwatch.mjs";
 
 const CELLAR = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
-const CONFIG = { preload: "full", poolSize: 1 };
 /** Long enough for the previous snapshot. */
 const PAUSE_MS = 150;
 
@@ -21,7 +20,7 @@ export const mcpCell = {
     const dir = mkdtempSync(join(tmpdir(), "cellar-bench-"));
     use({ [Symbol.dispose]: () => rmSync(dir, { recursive: true, force: true }) });
     const agent = use(await Agent.open(dir));
-    const notebook = await openNotebook(runtime, { ...CONFIG, dir, session: "in-process" });
+    const notebook = await openNotebook(runtime, { dir, session: "in-process" });
     use({ [Symbol.asyncDispose]: () => notebook.close() });
     const samples = await interleave(
       {
@@ -48,11 +47,11 @@ class Agent {
 
   static async open(dir) {
     const agent = new Agent();
-    const args = [CELLAR, "mcp", "--dir", dir, "--preload", CONFIG.preload];
+    const args = [CELLAR, "mcp", "--dir", dir];
     const transport = new StdioClientTransport({
       command: process.execPath,
       args: [...args, "--min-isolation", "L0"],
-      env: { ...process.env, CELLAR_POOL_SIZE: String(CONFIG.poolSize) },
+      env: process.env,
     });
     await agent.#client.connect(transport);
     return agent;

@@ -3,8 +3,8 @@ import { PickleCells } from "../peers/bwrap.mjs";
 import { median } from "../statistics.mjs";
 import { interleave, time } from "../stopwatch.mjs";
 
-const POOLED = { preload: "full", poolSize: 4 };
-const UNPOOLED = { preload: "full", poolSize: 0 };
+const POOLED = {};
+const UNPOOLED = { poolSize: 0 };
 const PAUSE_MS = 100;
 const LONG_PAUSE_MS = 2_000;
 

@@ -13,7 +13,6 @@ import { open, openNotebook, runTrivial, TRIVIAL, TRIVIAL_OUTPUT } from "../cell
 import { median } from "../statistics.mjs";
 import { interleave, time } from "../stopwatch.mjs";
 
-const CONFIG = { preload: "full", poolSize: 1 };
 /** Long enough for the previous snapshot. */
 const PAUSE_MS = 150;
 /** About what a cell adds: code, output, times. */
@@ -25,8 +24,8 @@ export const notebookCell = {
   target: { at_most: 2 },
   async run({ runtime, count, use }) {
     const folder = use(new Folder());
-    const sandbox = use(await open(runtime, CONFIG));
-    const notebook = await openNotebook(runtime, { ...CONFIG, dir: folder.path, session: "cells" });
+    const sandbox = use(await open(runtime, {}));
+    const notebook = await openNotebook(runtime, { dir: folder.path, session: "cells" });
     use({ [Symbol.asyncDispose]: () => notebook.close() });
     const samples = await interleave(
       {

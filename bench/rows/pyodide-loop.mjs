@@ -28,7 +28,10 @@ export const pyodideLoop = {
       ratio: median(samples.spare) / median(samples.plain),
       rows: [
         { name: "Cellar, first loop in a session from the warm spare", samples: samples.spare },
-        { name: "Cellar, first loop in a newly started session", samples: samples.atOnce },
+        {
+          name: "Cellar, no spare: first loop in a newly started session",
+          samples: samples.atOnce,
+        },
         { name: "first loop after a plain loadPyodide()", samples: samples.plain },
       ],
     };

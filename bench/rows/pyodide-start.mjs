@@ -22,9 +22,12 @@ export const pyodideStart = {
     return {
       ratio: median(samples.bare) / median(samples.cellar),
       rows: [
-        { name: "Cellar, Pyodide sandbox ready from its snapshot", samples: samples.cellar },
+        {
+          name: "Cellar, no spare: Pyodide sandbox ready from its snapshot",
+          samples: samples.cellar,
+        },
         { name: "plain loadPyodide() in node, without runner and wall", samples: samples.bare },
-        { name: "Cellar's sandbox with a plain loadPyodide()", samples: samples.plain },
+        { name: "Cellar's sandbox, no spare, with a plain loadPyodide()", samples: samples.plain },
       ],
     };
   },

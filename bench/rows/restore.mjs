@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import { open, openIn, run } from "../cellar.mjs";
-import { CHECK, needMemory, PAYLOAD, PAYLOAD_NAME, ROOMY } from "../payload.mjs";
+import { CHECK, needMemory, PAYLOAD, PAYLOAD_NAME } from "../payload.mjs";
 import { SeedCodecPeer } from "../peers/seed-codec.mjs";
 import { SessionDirs } from "../session-dirs.mjs";
 import { median } from "../statistics.mjs";
@@ -43,7 +43,7 @@ export const restore = {
 };
 
 async function capture(runtime, state) {
-  const sandbox = await open(runtime, ROOMY);
+  const sandbox = await open(runtime, {});
   try {
     await run(sandbox, PAYLOAD);
     const { stdout: expected } = await run(sandbox, CHECK);
@@ -65,7 +65,7 @@ async function capture(runtime, state) {
 async function restoreInto(runtime, sessionDirs, state, expected, opened) {
   const sessionDir = sessionDirs.make(state);
   const began = performance.now();
-  const sandbox = await openIn(runtime, ROOMY, sessionDir);
+  const sandbox = await openIn(runtime, {}, sessionDir);
   try {
     const ready = performance.now();
     await sandbox.restore();

@@ -5,7 +5,6 @@ import { Provider } from "../provider.mjs";
 import { median } from "../statistics.mjs";
 import { interleave } from "../stopwatch.mjs";
 
-const KIND = { preload: "none", poolSize: 1 };
 const TURNS = 20;
 /** A model takes time, during which a loop can do other work. */
 const ANSWER_MS = 50;
@@ -31,7 +30,7 @@ export const rlmTurn = {
   key: "rlm_turn_overhead_vs_official",
   target: { at_least: 2 },
   async run({ runtime, count, observe, use }) {
-    const zygote = await warm(runtime, KIND);
+    const zygote = await warm(runtime, {});
     observe(zygote);
     const official = use(await OfficialRlm.start(zygote.interpreter.executable));
     const provider = use(await Provider.start(MODELS));
@@ -62,7 +61,6 @@ export const rlmTurn = {
         {
           name: "Cellar, a turn when the model answers at once",
           samples: samples.oursAtOnce,
-          note: "each waits for the previous checkpoint",
         },
         { name: "Cellar, the same, checkpoints off", samples: samples.oursBare },
         { name: `${peer}, a turn when the model answers at once`, samples: samples.theirsAtOnce },

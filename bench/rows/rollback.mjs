@@ -2,7 +2,7 @@ import { setTimeout as rest } from "node:timers/promises";
 import { open, run } from "../cellar.mjs";
 import { time } from "../stopwatch.mjs";
 
-const CONFIG = { preload: "full", poolSize: 4, checkpoints: "always" };
+/** Long enough for the checkpoint that the default makes when a session rests. */
 const PAUSE_MS = 50;
 const CRASH = "import os\nx = -1\nos._exit(1)";
 
@@ -12,7 +12,7 @@ export const rollback = {
   async run({ runtime, count, use }) {
     const rounds = count(20, 3);
     const times = { crash: [], undo: [], fork: [], twin: [] };
-    const sandbox = use(await open(runtime, CONFIG));
+    const sandbox = use(await open(runtime, {}));
     for (let round = 0; round < rounds; round += 1) {
       await run(sandbox, `x = ${round}`);
       await parked(sandbox);

@@ -3,7 +3,8 @@ import { open, openRuntime, run, warm } from "../cellar.mjs";
 import { processTree, proportionalMemory } from "../process-tree.mjs";
 import { median } from "../statistics.mjs";
 
-const CONFIG = { preload: "full", poolSize: 0, checkpoints: "always" };
+/** Without a pool, so that only the sessions that are counted come and go. */
+const CONFIG = { poolSize: 0 };
 const SESSIONS = 20;
 const SETTLE_MS = 500;
 const FRAME = `import gc
@@ -26,19 +27,19 @@ export const sessionMemory = {
       ratio: median(sum),
       rows: [
         {
-          name: "Cellar, a session after a groupby and gc.collect()",
+          name: "Cellar, no pool: a session after a groupby, gc.collect()",
           unit: "MB",
           samples: sum,
           note: note(rounds[0].inOneCell),
         },
         {
-          name: "Cellar, the same after one more gc.collect() cell",
+          name: "Cellar, no pool: the same after one more gc.collect() cell",
           unit: "MB",
           samples: samples(({ afterAnother }) => afterAnother.megabytes),
           note: note(rounds[0].afterAnother),
         },
         {
-          name: "Cellar, the zygote before",
+          name: "Cellar, no pool: the zygote before",
           unit: "MB",
           samples: samples(({ before }) => before.megabytes),
         },

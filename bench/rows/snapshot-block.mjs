@@ -1,6 +1,6 @@
 import { setTimeout as rest } from "node:timers/promises";
 import { open, run, runTrivial } from "../cellar.mjs";
-import { CHECK, needMemory, PAYLOAD, PAYLOAD_NAME, ROOMY } from "../payload.mjs";
+import { CHECK, needMemory, PAYLOAD, PAYLOAD_NAME } from "../payload.mjs";
 import { SeedCodecPeer } from "../peers/seed-codec.mjs";
 import { median } from "../statistics.mjs";
 import { interleave, time } from "../stopwatch.mjs";
@@ -18,7 +18,7 @@ export const snapshotBlock = {
   target: { at_least: 100 },
   async run({ runtime, count, use }) {
     needMemory();
-    const sandbox = use(await open(runtime, ROOMY));
+    const sandbox = use(await open(runtime, {}));
     await run(sandbox, PAYLOAD);
     const peer = use(await SeedCodecPeer.start(sandbox.info.python.executable, PAYLOAD));
     const whole = [];

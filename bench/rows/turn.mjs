@@ -2,7 +2,6 @@ import { openAgent, openShared, runTrivial, TRIVIAL } from "../cellar.mjs";
 import { median } from "../statistics.mjs";
 import { interleave, time } from "../stopwatch.mjs";
 
-const CONFIG = { preload: "none", poolSize: 1 };
 /** Long enough for the previous checkpoint. */
 const PAUSE_MS = 50;
 const OBSERVATION = "2";
@@ -12,8 +11,8 @@ export const turn = {
   key: "turn_vs_execute",
   target: { at_most: 2 },
   async run({ count, use }) {
-    const repl = use(await openAgent({ config: CONFIG }));
-    const sandbox = use(await openShared(CONFIG));
+    const repl = use(await openAgent({}));
+    const sandbox = use(await openShared({}));
     const samples = await interleave(
       { turn: () => time(() => takeTurn(repl)), execute: () => time(() => runTrivial(sandbox)) },
       { rounds: count(150, 10), pause: PAUSE_MS },

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
+import struct
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Iterator, NoReturn
+
+# A pointer, a set of signals, and then the flags.
+_SIGACTION_BYTES, _SIGACTION_FLAGS, _SA_NOCLDSTOP = 256, 136, 1
+_libc = ctypes.CDLL(None, use_errno=True)
 
 # What the kernel can count to; a number beyond it is no pid.
 MAX_PID = 1 << 22
@@ -40,8 +46,18 @@ def wake_descriptor() -> int:
     os.set_blocking(reader, False)
     os.set_blocking(writer, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
+    _ignore_stops()
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     return reader
+
+
+def _ignore_stops():
+    """Lets only the end of a child raise SIGCHLD, not each stop of one that is traced."""
+    action = ctypes.create_string_buffer(_SIGACTION_BYTES)
+    if _libc.sigaction(signal.SIGCHLD, None, action) == 0:
+        (flags,) = struct.unpack_from("=i", action, _SIGACTION_FLAGS)
+        struct.pack_into("=i", action, _SIGACTION_FLAGS, flags | _SA_NOCLDSTOP)
+        _libc.sigaction(signal.SIGCHLD, action, None)
 
 
 def is_child(pid: object) -> bool:

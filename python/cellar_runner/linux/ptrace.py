@@ -47,10 +47,6 @@ class _Vector(ctypes.Structure):
     _fields_ = [("base", ctypes.c_void_p), ("length", ctypes.c_size_t)]
 
 
-def _parts(runs):
-    return (runs[first : first + _VECTORS_A_CALL] for first in range(0, len(runs), _VECTORS_A_CALL))
-
-
 def is_supported() -> bool:
     return platform.machine() == "x86_64" and hasattr(_libc, "process_vm_writev")
 
@@ -176,31 +172,26 @@ class Tracee:
                 return event
         raise OSError("process %d gets too many signals" % self.pid)
 
-    def read(self, runs: list[tuple[int, int]]) -> bytes:
-        """What its memory holds from each start to its end, in one piece."""
-        return b"".join(
-            self._transfer(_libc.process_vm_readv, part, bytes(sum(high - low for low, high in part)))
-            for part in _parts(runs)
-        )
+    def read(self, runs: list[tuple[int, int]], buffer: int) -> None:
+        """Copies what its memory holds from each start to its end to an address here, in one piece."""
+        self._transfer("process_vm_readv", runs, buffer)
 
     def write(self, runs: list[tuple[int, int]], data: bytes) -> None:
         """Writes data to its memory, from each start to its end; not through /proc, which a session has read-only."""
-        at = 0
-        for part in _parts(runs):
-            size = sum(high - low for low, high in part)
-            self._transfer(_libc.process_vm_writev, part, data[at : at + size])
-            at += size
+        self._transfer("process_vm_writev", runs, ctypes.cast(data, ctypes.c_void_p).value)
 
-    def _transfer(self, call, runs, data):
-        # Pairs of an address and a length, as the kernel reads them.
-        numbers = [number for low, high in runs for number in (low, high - low)]
-        theirs = (ctypes.c_uint64 * len(numbers))(*numbers)
-        ours = (ctypes.c_uint64 * 2)(ctypes.cast(data, ctypes.c_void_p).value or 0, len(data))
-        one, count, none = ctypes.c_ulong(1), ctypes.c_ulong(len(runs)), ctypes.c_ulong(0)
-        done = call(ctypes.c_long(self.pid), ours, one, theirs, count, none)
-        if done != len(data):
-            raise OSError(ctypes.get_errno(), "%d of %d bytes were transferred" % (done, len(data)))
-        return data
+    def _transfer(self, call, runs, address):
+        one, none = ctypes.c_ulong(1), ctypes.c_ulong(0)
+        for first in range(0, len(runs), _VECTORS_A_CALL):
+            part = runs[first : first + _VECTORS_A_CALL]
+            # Pairs of an address and a length, as the kernel reads them.
+            numbers = [number for low, high in part for number in (low, high - low)]
+            size = sum(numbers[1::2])
+            ours, theirs = (ctypes.c_uint64 * 2)(address, size), (ctypes.c_uint64 * len(numbers))(*numbers)
+            count = ctypes.c_ulong(len(part))
+            if getattr(_libc, call)(ctypes.c_long(self.pid), ours, one, theirs, count, none) != size:
+                raise OSError(ctypes.get_errno(), "%s: not all of %d bytes" % (call, size))
+            address += size
 
     def release(self, registers: Registers | None = None) -> None:
         """Lets it begin its system call again, with these registers or its own."""

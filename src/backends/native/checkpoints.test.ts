@@ -253,6 +253,39 @@ describe("going back and forking", () => {
     },
   );
 
+  check("auto makes one before the next cell once too much would be lost", async () => {
+    const sandbox = await create({ checkpoints: "auto", checkpointInterval: 50 });
+    const [quick, slow, crash] = await Promise.all(
+      ["x = 1", "import time; time.sleep(0.06); x = 2", "import os; os.abort()"].map((code) =>
+        sandbox.execute(code),
+      ),
+    );
+    expect(quick?.state.survived).toBe(true);
+    expect(slow?.state).toEqual({ survived: true, checkpoint: 2 });
+    expect(crash?.state).toMatchObject({ survived: true, checkpoint: 2 });
+    expect(text(await sandbox.execute("x"))).toBe("2");
+  });
+
+  check("what the host sets is held at once, whatever the interval", async () => {
+    const sandbox = await create({ checkpoints: "auto", checkpointInterval: 600_000 });
+    await sandbox.execute("x = 1");
+    const [, crash] = await Promise.all([
+      sandbox.setVariable("y", 2),
+      sandbox.execute("import os; os.abort()"),
+    ]);
+    expect(crash.state).toMatchObject({ survived: true });
+    expect(text(await sandbox.execute("x + y"))).toBe("3");
+  });
+
+  check("a session that rests is copied also after questions that are no cells", async () => {
+    const sandbox = await create({ checkpoints: "auto", checkpointInterval: 600_000 });
+    const asked = [sandbox.execute("x = 1"), sandbox.getVariable("x"), sandbox.getVariable("x")];
+    await Promise.all(asked);
+    const twin = await sandbox.fork();
+    open.push(twin);
+    expect(text(await twin.execute("x"))).toBe("1");
+  });
+
   check("fork gives a twin that goes its own way", async () => {
     const sandbox = await create();
     await sandbox.execute("x = [1]");

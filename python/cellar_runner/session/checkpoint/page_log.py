@@ -9,8 +9,10 @@ else, or when so much was written that a copy is cheaper, the checkpoint is a ne
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import json
+import mmap
 import os
 import resource
 import signal
@@ -31,8 +33,8 @@ if TYPE_CHECKING:
 # A copy of the process is cheaper than keeping more pages than these, of one checkpoint or of all since the twin.
 MAX_DELTA_PAGES = 2048
 MAX_LOG_PAGES = 4096
-# Pages that every cell writes are not protected, which would cost each cell a fault a page. Found out anew so often.
 MAX_HOT_PAGES = 1024
+# So often it is found out anew which pages are hot.
 RELEARN_EVERY = 64
 # How far a stack may grow below its mapping.
 MAX_STACK_BYTES = 64 << 20
@@ -202,10 +204,11 @@ class PageLog:
         self._state: KernelState = None  # type: ignore[assignment]
         self._heap: Run = (0, 0)
         self._tables = PageTables()
-        # What was written before the last checkpoint, and what each page held then.
-        self._written: set[int] = set()
+        self._hot = HotPages()
+        # What each page held at the last checkpoint, as far as it was read.
         self._contents: dict[int, bytes] = {}
-        self._taken = 0
+        self._buffer = mmap.mmap(-1, MAX_DELTA_PAGES * PAGE)
+        self._buffer_address = ctypes.addressof(ctypes.c_char.from_buffer(self._buffer))
 
     def close(self) -> None:
         if self._tracker is not None:
@@ -276,16 +279,12 @@ class PageLog:
 
     def _changed(self, head, runs):
         """The pages of these runs that hold something else than at the last checkpoint."""
-        self._taken += 1
-        addresses = [page for low, high in _within(runs, self._writable) for page in range(low, high, PAGE)]
-        learns = self._taken % RELEARN_EVERY == 0 or len(addresses) > MAX_HOT_PAGES
-        hot = set() if learns else self._written.intersection(addresses)
-        self._tracker.protect(_joined([page for low, high in runs for page in range(low, high, PAGE) if page not in hot]))
-        self._written = set(addresses)
-        data = head.read(_joined(addresses))
-        pages, known = {}, self._contents.get
-        for index, page in enumerate(addresses):
-            content = data[index * PAGE : (index + 1) * PAGE]
+        runs = self._hot.select(runs, self._writable, self._tracker)
+        addresses = _pages(runs)
+        head.read(runs, self._buffer_address)
+        buffer, known, pages = self._buffer, self._contents.get, {}
+        for page, start in zip(addresses, range(0, MAX_DELTA_PAGES * PAGE, PAGE)):
+            content = buffer[start : start + PAGE]
             if known(page) != content:
                 pages[page] = content
         self._contents.update(pages)
@@ -324,24 +323,54 @@ class PageLog:
         return self._twin
 
 
+class HotPages:
+    """Pages that cells write again and again. They are not protected, which would cost each cell a fault a page."""
+
+    def __init__(self) -> None:
+        self._known: set[int] = set()
+        self._taken = 0
+
+    def select(self, runs: list[Run], writable: list[Run], tracker: WriteTracker) -> list[Run]:
+        """What of these runs can have been written. Pages that were not written before are protected."""
+        self._taken += 1
+        if self._taken % RELEARN_EVERY == 0 or len(self._known) > MAX_HOT_PAGES:
+            self._known.clear()
+        known = self._known
+        new = _joined([page for page in _pages(runs) if page not in known])
+        if not new:
+            return runs
+        tracker.protect(new)
+        written = _pages(_within(new, writable))
+        known.update(written)
+        # What was only read for the first time, such as code of a library, is reported too.
+        return runs if len(written) == _count(new) else _joined([page for page in _pages(runs) if page in known])
+
+
 class PageTables:
     """Which page tables a process has, of each level: those that its pages need."""
 
-    _SHIFTS = (21, 30, 39)
+    _BITS = 9
 
     def __init__(self) -> None:
-        self._known: set[tuple[int, int]] = set()
+        self._known: tuple[set[int], set[int], set[int]] = set(), set(), set()
 
     def add(self, runs: list[Run]) -> int:
         """How many of those for these pages are new."""
-        before = len(self._known)
-        for shift in self._SHIFTS:
-            for low, high in runs:
-                first, last = low >> shift, (high - 1) >> shift
-                self._known.add((shift, first))
-                if last != first:
-                    self._known.update((shift, number) for number in range(first + 1, last + 1))
-        return len(self._known) - before
+        needed = {low >> 21 for low, _ in runs}
+        for low, high in runs:
+            if (high - 1) >> 21 not in needed or high - low > 1 << 21:
+                needed.update(range(low >> 21, ((high - 1) >> 21) + 1))
+        made = 0
+        for known in self._known:
+            needed -= known
+            known |= needed
+            made += len(needed)
+            needed = {number >> self._BITS for number in needed}
+        return made
+
+
+def _pages(runs):
+    return [page for low, high in runs for page in range(low, high, PAGE)]
 
 
 def _joined(addresses):
