@@ -6,11 +6,15 @@ import { type Line, type Step, Wrong } from "./line.js";
 import { compare } from "./reference.js";
 import { Subject } from "./subject.js";
 import { DISTURBANCE } from "./variants.js";
+import { copiesIn } from "./way.js";
 
 export interface RunReport {
   readonly seed: number;
   readonly restores: Readonly<Partial<Record<Incident, number>>>;
   readonly states: number;
+  /** Checkpoints before the first restore, and the processes that hold them. */
+  readonly kept: number;
+  readonly copies: number;
   readonly differences: readonly string[];
   readonly failures: readonly string[];
   /** What was done, for a run that is to be understood. */
@@ -29,6 +33,7 @@ export class Run {
   readonly #restores: Partial<Record<Incident, number>> = {};
   /** Twins that were left, with what they showed until then. */
   readonly #ended: Line[] = [];
+  #held = { kept: 0, copies: 0 };
   #source: CellSource | undefined;
   #drawn = 0;
 
@@ -54,12 +59,8 @@ export class Run {
       const isTold = error instanceof Wrong;
       failures.push(isTold ? error.message : String((error as Error).stack ?? error));
     }
-    const { restores, trail, seed } = {
-      restores: this.#restores,
-      trail: this.#trail,
-      seed: this.#seed,
-    };
-    return { seed, restores, states, differences, failures, trail };
+    const [seed, restores, trail] = [this.#seed, this.#restores, this.#trail];
+    return { seed, restores, states, differences, failures, trail, ...this.#held };
   }
 
   async #trial(): Promise<Line> {
@@ -69,6 +70,7 @@ export class Run {
     try {
       await subject.perform(prelude);
       await this.#cells(subject, this.#chance.between(8, 30));
+      await this.#count(subject);
       for (let left = this.#chance.between(1, 3); left > 0; left -= 1) {
         subject = await this.#restore(subject);
         await this.#cells(subject, this.#chance.between(2, 10));
@@ -88,6 +90,12 @@ export class Run {
       const isDigest = this.#chance.below(10) < DIGESTS;
       await subject.perform(isDigest ? DIGEST : this.#draw());
     }
+  }
+
+  async #count(subject: Subject): Promise<void> {
+    const { namespace } = await subject.head();
+    const kept = (await subject.sandbox.checkpoints()).filter(({ id }) => id !== 0).length;
+    this.#held = { kept, copies: copiesIn(namespace) };
   }
 
   #draw(options: { withFiles?: boolean } = {}): Cell {

@@ -24,6 +24,8 @@ export interface Totals {
   runs: number;
   restores: Record<Incident, number>;
   states: number;
+  kept: number;
+  copies: number;
   different: number;
   failed: number;
   bursts: number;
@@ -45,6 +47,8 @@ export function emptyTotals(): Totals {
     runs: 0,
     restores: { undo: 0, crash: 0, kill: 0, timeout: 0, fork: 0 },
     states: 0,
+    kept: 0,
+    copies: 0,
     different: 0,
     failed: 0,
     bursts: 0,
@@ -67,6 +71,8 @@ export function emptyTotals(): Totals {
 export function addRun(totals: Totals, report: RunReport): void {
   totals.runs += 1;
   totals.states += report.states;
+  totals.kept += report.kept;
+  totals.copies += report.copies;
   for (const incident of INCIDENTS) totals.restores[incident] += report.restores[incident] ?? 0;
   if (report.differences.length > 0) totals.different += 1;
   if (report.failures.length > 0) totals.failed += 1;
@@ -115,6 +121,11 @@ export function summaryOfBursts(totals: Totals): string {
   const places = `in a cell ${killsInCells}, between ${kills - killsInCells}`;
   const found = `untrue ${untrue}, too much lost ${tooMuch}, failed ${failedBursts}`;
   return `bursts ${bursts}, cells ${cells}, kills ${kills} (${places}), cells lost ${lostCells}, ${found}`;
+}
+
+/** A process that holds more than one checkpoint holds them as pages. */
+export function describeHeld({ kept, copies }: Totals): string {
+  return `${kept} checkpoints before the first restores, held by ${copies} processes`;
 }
 
 /** The largest losses, in relation to the interval. */

@@ -13,7 +13,10 @@ export async function wayOf(ground: Ground): Promise<"pages" | "forks"> {
     namespace = run.stdout.trim();
     await sandbox.checkpoints();
   }
-  return sessionPids().filter((pid) => namespaceOf(pid) === namespace).length > CELLS
-    ? "forks"
-    : "pages";
+  return copiesIn(namespace) >= CELLS ? "forks" : "pages";
+}
+
+/** How many processes of a session hold checkpoints: all but its first one and the head. */
+export function copiesIn(namespace: string): number {
+  return sessionPids().filter((pid) => namespaceOf(pid) === namespace).length - 2;
 }

@@ -6,6 +6,7 @@ import { Run, type RunReport } from "./run.js";
 import {
   addBurst,
   addRun,
+  describeHeld,
   emptyTotals,
   type Order,
   summaryOfBursts,
@@ -49,6 +50,7 @@ await inLanes(order.runs, async (seed) => {
   if (isFailedRun(report) || (order.runs === 1 && order.bursts === 0)) say(describeRun(report));
   if (totals.runs % PROGRESS === 0) say(`${order.way}: ${summaryOfRuns(totals)}`);
 });
+if (totals.runs > 0) say(`${order.way}: ${describeHeld(totals)}`);
 await inLanes(order.bursts, async (seed) => {
   const report = await new Burst(ground, seed).run();
   addBurst(totals, report);
