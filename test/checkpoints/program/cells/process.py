@@ -128,7 +128,7 @@ signal.signal(signal.SIGUSR2, lambda number, frame: None)
 signal.siginterrupt(signal.SIGUSR2, NUM_A % 2 == 0)
 interrupts_SLOT = NUM_A % 2 == 0
 
-# %% signal stack
+# %% handlers of C
 import faulthandler
 import signal
 signal.signal(signal.SIGTERM, lambda number, frame: None)
