@@ -174,8 +174,8 @@ class Holder(Service):
             self.namespace = {}
 
     class _Checkpoints(NoCheckpoints):
-        def plan(self, mode):
-            return {"planned": mode == "always"}
+        def plan(self, params):
+            return {"planned": params["checkpoint"] == "always"}
 
     def __init__(self):
         super().__init__(Interrupts(int), self._Checkpoints("for a test"))

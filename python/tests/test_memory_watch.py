@@ -18,6 +18,9 @@ class Branch:
     parked = ()
     out_of_memory = False
 
+    def logged_bytes(self):
+        return 0
+
 
 class MemoryWatchTest(unittest.TestCase):
     def ended(self, held, shared):

@@ -35,7 +35,7 @@ class ImportTest(unittest.TestCase):
         loaded = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.decode().split()
         self.assertIn("cellar_runner.session.service", loaded)
         linux_only = ("linux.syscalls", "linux.fds", "linux.jail", "linux.fork_memory")
-        linux_only += ("session.checkpoint", "session.head", "session.init")
+        linux_only += ("session.checkpoint.copies", "session.head", "session.init")
         self.assertEqual({"cellar_runner." + name for name in linux_only} & {*loaded}, set())
 
 

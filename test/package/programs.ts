@@ -77,7 +77,9 @@ const IMPORTS = 'import { AgentRepl, createSandbox, Notebook } from "cellar";';
 const BEFORE_FRAGMENTS: Readonly<
   Record<string, { readonly once?: string; readonly each?: string }>
 > = {
-  "docs/library.md": { each: "await using sandbox = await createSandbox();" },
+  "docs/library.md": {
+    each: 'await using sandbox = await createSandbox({ checkpoints: "always" });',
+  },
   "docs/context.md": { each: "await using sandbox = await createSandbox();" },
   "docs/network.md": {
     each: 'await using nb = await Notebook.open({ user: "ann", session: "private", dir: "./books" });',

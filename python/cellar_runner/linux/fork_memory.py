@@ -1,10 +1,9 @@
-"""What makes a fork cheap: fewer mappings, huge pages, and the pages a cell writes copied ahead."""
+"""What makes a fork cheap: fewer mappings, and huge pages."""
 
 from __future__ import annotations
 
 import ctypes
 import os
-import re
 import sys
 import tempfile
 
@@ -12,15 +11,11 @@ PAGE = 4096
 HUGE_PAGE = 2 << 20
 PROT_READ_WRITE = 3
 PROT_READ_EXEC = 5
-MADV_POPULATE_WRITE = 23
 MADV_COLLAPSE = 25
 # Just above an arena.
 HEAP_BLOCK = (1 << 20) + (64 << 10)
-LEARN_EVERY = 16
-MAX_PREFAULT_PAGES = 1280
 LARGEST_HOLE = 1 << 20
 SMALLEST_HOLE = 24
-MAX_MAPPING_PAGES = 60_000
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
@@ -34,9 +29,6 @@ class _HeapInfo(ctypes.Structure):
 
 
 _trim = getattr(_libc, "malloc_trim", None)
-
-# A page that is present and mapped by this process alone: written since the last fork.
-_written = re.compile(b"[\x81\x83]+")
 
 
 def _mappings():
@@ -167,46 +159,3 @@ def available_bytes() -> int:
             if line.startswith(b"MemAvailable:"):
                 return int(line.split()[1]) * 1024
     return 1 << 62
-
-
-class WrittenPages:
-    """Remembers which pages cells write, and copies them right after a fork, off the cell's path."""
-
-    def __init__(self):
-        self._runs = []
-        self._forks = 0
-        self._learning = False
-
-    def before_fork(self) -> None:
-        if self._learning:
-            self._learn()
-        self._forks += 1
-        # Not from before the first fork, which has the pages of the start. Measured: 14.5 MB instead of 15.4 a session.
-        self._learning = self._forks == 1 or self._forks % LEARN_EVERY == 0
-
-    def after_fork(self) -> None:
-        if self._learning:
-            return
-        for address, size in self._runs:
-            _libc.madvise(address, size, MADV_POPULATE_WRITE)
-
-    def _learn(self):
-        runs, pages = [], 0
-        # An inherited descriptor would show the parent's memory: opened anew each time.
-        pagemap = os.open("/proc/self/pagemap", os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            for low, high, rights, _, _ in _mappings():
-                count = (high - low) // PAGE
-                if rights[:2] != b"rw" or rights[3:4] != b"p" or count > MAX_MAPPING_PAGES:
-                    continue
-                flags = os.pread(pagemap, count * 8, low // PAGE * 8)[7::8]
-                for run in _written.finditer(flags):
-                    start, end = run.span()
-                    if end - start > MAX_PREFAULT_PAGES:
-                        # Data at rest, such as a context; it must not crowd out what cells write.
-                        continue
-                    pages += end - start
-                    runs.append((low + start * PAGE, (end - start) * PAGE))
-        finally:
-            os.close(pagemap)
-        self._runs = runs if pages <= MAX_PREFAULT_PAGES else []

@@ -104,7 +104,7 @@ class Tracee:
             time.sleep(_PAUSE_SECONDS)
 
     def _await_stop(self):
-        """(event, signal) of the stop. A process that cannot be stopped in time is killed: nothing else would free it."""
+        """(event, signal) of the stop. A process that does not stop in time is killed: nothing else would free it."""
         deadline = time.monotonic() + _STOP_SECONDS
         while True:
             # Its end is left for whoever collects it.
@@ -178,7 +178,7 @@ class Tracee:
 
     def write(self, runs: list[tuple[int, int]], data: bytes) -> None:
         """Writes data to its memory, from each start to its end; not through /proc, which a session has read-only."""
-        self._transfer("process_vm_writev", runs, ctypes.cast(data, ctypes.c_void_p).value)
+        self._transfer("process_vm_writev", runs, ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value)
 
     def _transfer(self, call, runs, address):
         one, none = ctypes.c_ulong(1), ctypes.c_ulong(0)

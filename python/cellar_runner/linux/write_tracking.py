@@ -79,11 +79,11 @@ class WriteTracker:
         return self._scan(spans, _PROTECT_MATCHING | _CHECK_TRACKED, 0, _WRITTEN)
 
     def written(self, spans: list[Run]) -> list[Run]:
-        """Runs of pages that were written or dropped since they were protected; fails where a mapping is not tracked."""
+        """Runs of pages that were written or dropped since they were protected; fails if a mapping is not tracked."""
         return self._scan(spans, _CHECK_TRACKED, 0, _WRITTEN)
 
     def _scan(self, spans, flags, inverted, wanted):
-        found = []
+        found: list[Run] = []
         for low, high in spans:
             while low < high:
                 order = bytearray(

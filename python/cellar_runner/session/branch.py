@@ -10,9 +10,11 @@ import socket
 import time
 
 from ..linux import fds, processes
+from ..linux.write_tracking import PAGE
 from ..output.inline import PipeReader
 from .checkpoint import messages
-from .checkpoint.page_log import Link, PageLog
+from .checkpoint.page_log import PageLog
+from .checkpoint.twin import Link
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
     from ..linux.shared_page import SharedPage
     from ..protocol.channel import Channel
-    from .checkpoint.page_log import PageCheckpoint
+    from .checkpoint.twin import PageCheckpoint
     from .own_processes import OwnProcesses
     from .state_writers import Writers
 
@@ -310,6 +312,10 @@ class Branch:
             if parked.step == step:
                 return parked
         return None
+
+    def logged_bytes(self) -> int:
+        """What init itself holds of the checkpoints."""
+        return sum(len(parked.pages) for parked in self.parked) * PAGE
 
     def known(self) -> set[int]:
         return {0, *(parked.step for parked in self.parked)}

@@ -22,7 +22,8 @@ MOST_RESTARTS = 100
 class Relay:
     """Starts and restarts the relaying process, in init; without a way out there is none."""
 
-    def __init__(self, egress: int | None) -> None:
+    def __init__(self, egress: int | None, seccomp: syscalls.SeccompFilter) -> None:
+        self._seccomp = seccomp
         self.pid: int | None = None
         self._egress: int = egress  # type: ignore[assignment]
         self._left = MOST_RESTARTS
@@ -67,6 +68,8 @@ class Relay:
             listener: socket.socket = self._listener  # type: ignore[assignment]
             syscalls.close_all_except([listener.fileno(), self._egress])
             os.setsid()
+            # Init may call more than the others of the session.
+            self._seccomp.install()
             ProxyRelay(listener, "/proc/self/fd/%d" % self._egress).run()
         finally:
             os._exit(1)

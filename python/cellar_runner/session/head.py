@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import select
-import sys
 import threading
 import time
 from functools import partial

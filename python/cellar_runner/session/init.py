@@ -7,7 +7,7 @@ import select
 import signal
 import time
 
-from ..linux import children, fds, jail, ptrace, shared_page
+from ..linux import children, fds, jail, ptrace, shared_page, syscalls
 from ..output import marks
 from ..protocol.channel import METHOD_NOT_FOUND, Channel
 from ..protocol.connection import open_link
@@ -45,6 +45,7 @@ class Init:
         namespaces: jail.Namespaces,
         request_socket: int,
         session_dir: jail.SessionDir | None,
+        seccomp: syscalls.SeccompFilter,
     ) -> None:
         self._session = params["session"]
         self._token = params["token"]
@@ -66,7 +67,7 @@ class Init:
         self._watch = MemoryWatch(params["limits"], group, self._branches, params["shared_bytes"])
         self._channel = Channel(self._connect("init", 0, 0))
         self._wake = children.wake_descriptor()
-        self._relay = Relay(None if session_dir is None else session_dir.egress)
+        self._relay = Relay(None if session_dir is None else session_dir.egress, seccomp)
         self._own_processes.writers, self._own_processes.relay = writers, self._relay
 
     def run(self) -> NoReturn:

@@ -50,7 +50,7 @@ class MemoryWatch:
             if _sockets() * TCP_BYTES > self._group.limit:
                 self._end_heads(end)
             return
-        held = _proportional_bytes()
+        held = _proportional_bytes() + sum(branch.logged_bytes() for branch in self._branches.values())
         if self._owns_network:
             # What sockets can hold, not what they do: a process that hides itself hides that too.
             held += max(0, _sockets() - FREE_SOCKETS) * SOCKET_BYTES

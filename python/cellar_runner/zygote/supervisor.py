@@ -32,10 +32,10 @@ class Supervisor:
         self._host = host
         self._parents = boot["group"]
         self._shares_network = boot.get("shares_network", False)
-        # Init makes checkpoints by the pages that were written, where it may.
+        self._seccomp = syscalls.SeccompFilter(base64.b64decode(boot["seccomp"]))
+        # Where init makes checkpoints by the pages that were written, it may call more.
         self._tracks_writes = "init_seccomp" in boot
-        filter_name = "init_seccomp" if self._tracks_writes else "seccomp"
-        self._seccomp = syscalls.SeccompFilter(base64.b64decode(boot[filter_name]))
+        self._init_seccomp = syscalls.SeccompFilter(base64.b64decode(boot.get("init_seccomp", boot["seccomp"])))
         self._folder = os.open(jail.SOCKET_FOLDER, os.O_RDONLY | os.O_DIRECTORY)
         # By pid: the name of a session, and the template's socket if its end is to be reported there, not to the host.
         self._sessions = {}
@@ -163,7 +163,9 @@ class Supervisor:
             group = cgroups.SessionGroup(self._parents, params["session"], limits)
         session_dir = jail.SessionDir(params["session_dir"]) if "session_dir" in params else None
         try:
-            namespaces = jail.build(limits, self._seccomp, group, session_dir, self._shares_network, params["number"])
+            namespaces = jail.build(
+                limits, self._init_seccomp, group, session_dir, self._shares_network, params["number"]
+            )
         except OSError as error:
             self._report_failure(params["number"], error)
             raise
@@ -171,7 +173,7 @@ class Supervisor:
         for holder in (session_dir, group):
             kept.extend(holder.descriptors if holder is not None else ())
         syscalls.close_all_except(kept)
-        Init(params, self._folder, group, namespaces, request_socket, session_dir).run()
+        Init(params, self._folder, group, namespaces, request_socket, session_dir, self._seccomp).run()
 
     def _report_failure(self, number, error):
         said = "could not be prepared: %s" % (error.strerror or error)

@@ -147,6 +147,7 @@ export class CurrentSession {
     const end = await cell.run();
     const duration = performance.now() - started;
     pending.running = undefined;
+    this.#lease.session.isQuiet = end.kind === "answered" && end.answer.output !== undefined;
     const outcome = results.outcomeOf(end, cell, settings);
     const state = await this.#stateAfter(end, outcome.status, { id: step, cell: number });
     const { isolation } = info;

@@ -1,4 +1,3 @@
-import { waitAtMost } from "../../concurrency/wait.js";
 import type { SandboxInfo } from "../backend.js";
 import type { LargeContext } from "./context/context.js";
 import type { Session } from "./session.js";
@@ -40,8 +39,7 @@ export class SessionLease {
   async leave(milliseconds = 0): Promise<void> {
     const { session, branch } = this;
     if (session.removeBranch(branch)) {
-      session.close();
-      await waitAtMost(milliseconds, session.gone);
+      await session.end(milliseconds);
     } else if (session.isAlive) {
       await session.askInit("drop", { branch }).catch(() => {});
       session.forget(branch);

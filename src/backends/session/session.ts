@@ -1,4 +1,5 @@
 import { type Deferred, deferred } from "../../concurrency/deferred.js";
+import { waitAtMost } from "../../concurrency/wait.js";
 import { CellarError } from "../../errors.js";
 import type { DeathCause, Params, Result } from "../../protocol/messages.js";
 import type { Peer } from "../../protocol/peer.js";
@@ -40,6 +41,8 @@ export interface SessionOptions {
   /** Ends every process of the session without the help of any of them. */
   forceEnd?: () => void;
   isCrowded?: () => boolean;
+  /** Whether it may end while its caller goes on. */
+  mayEndAside?: () => boolean;
   /** How long a head waits after an answer before it parks a copy, where that is not as usual. */
   restMs?: number | undefined;
   /** An open file that the session has open too, through which states come out and go in. */
@@ -79,6 +82,9 @@ export class Session {
   readonly #endProcess: (() => void) | undefined;
   readonly #forceEnd: (() => void) | undefined;
   readonly #isCrowded: () => boolean;
+  readonly #mayEndAside: () => boolean;
+  /** Whether the last cell has left no process and no thread, as far as there was one. */
+  isQuiet = true;
   readonly #restMs: number | undefined;
   readonly #writers = new Map<number, WriterEvents>();
   #nextWriter = 1;
@@ -96,6 +102,7 @@ export class Session {
     this.announceTimeout = around.announceTimeout ?? (() => {});
     this.exchange = around.exchange;
     this.#isCrowded = around.isCrowded ?? (() => false);
+    this.#mayEndAside = around.mayEndAside ?? (() => false);
     this.#restMs = around.restMs;
     this.#started = Promise.all([this.#init.promise, this.head(0, 0)]);
     this.#started.catch(() => {});
@@ -233,6 +240,13 @@ export class Session {
   /** Ends every process of the session: init leaves when its link closes. */
   close(): void {
     this.markLost(new CellarError("SESSION_CLOSED", "the session was closed"));
+  }
+
+  /** Closes it, and waits for its processes, unless nothing of users runs in them that could go on. */
+  async end(milliseconds: number): Promise<void> {
+    const endsAside = this.isQuiet && this.#mayEndAside();
+    this.close();
+    if (!endsAside) await waitAtMost(milliseconds, this.gone);
   }
 
   /** The zygote has seen the end of its last process. */

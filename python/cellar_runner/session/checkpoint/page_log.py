@@ -10,21 +10,16 @@ else, or when so much was written that a copy is cheaper, the checkpoint is a ne
 from __future__ import annotations
 
 import ctypes
-import fcntl
-import json
 import mmap
 import os
 import resource
-import signal
-import socket
-import struct
-import termios
-import time
 
 from ...linux import fds, processes, ptrace, syscalls
 from ...linux.address_space import MappingQuery, Mappings
 from ...linux.write_tracking import PAGE, SYS_USERFAULTFD, USERFAULTFD_FLAGS, WriteTracker
 from .kernel_state import KernelState
+from .page_runs import count, joined, pages_of, within
+from .twin import CLONE_FLAGS, Link, PageCheckpoint, Twin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,158 +31,10 @@ MAX_LOG_PAGES = 4096
 MAX_HOT_PAGES = 1024
 # So often it is found out anew which pages are hot.
 RELEARN_EVERY = 64
-# How far a stack may grow below its mapping.
-MAX_STACK_BYTES = 64 << 20
-PAUSE_SECONDS = 0.00005
 
-_CLONE_FLAGS = syscalls.CLONE_PARENT | syscalls.CLONE_CHILD_SETTID | syscalls.CLONE_CHILD_CLEARTID | signal.SIGCHLD
-_PRIVATE_FIXED, _READ_WRITE = 0x02 | 0x20 | 0x100000, 3
-_SYS_CLOSE, _SYS_MMAP, _SYS_BRK, _SYS_PRCTL, _SYS_CLOCK_GETTIME, _SYS_DUP3, _SYS_CLOSE_RANGE = 3, 9, 12, 157, 228, 292, 436
+_SYS_CLOSE, _SYS_BRK, _SYS_PRCTL, _SYS_DUP3, _SYS_CLOSE_RANGE = 3, 12, 157, 292, 436
 # What a twin closes of the runner's: all but its link, the context and the dead descriptor.
 _CLOSED = ((fds.CHANNEL, fds.LINK - 1), (fds.LINK + 1, fds.DEAD - 1))
-
-
-class Link:
-    """The socket on which the heads that are made of a twin get their orders. Both ends: what nobody took is taken back."""
-
-    def __init__(self) -> None:
-        self.ours, self.theirs = fds.socket_pair()
-
-    def close(self) -> None:
-        self.ours.close()
-        self.theirs.close()
-
-    def send(self, child: int, data: bytes, descriptors: list[int], deadline: float) -> None:
-        """Waits until the child has taken them: the next one has the same socket."""
-        fds.send_with_descriptors(self.ours, data, descriptors, socket.MSG_DONTWAIT)
-        waiting = bytearray(4)
-        while fcntl.ioctl(self.ours, termios.TIOCOUTQ, waiting) == 0 and any(waiting):
-            if time.monotonic() > deadline or not processes.is_running(child):
-                processes.kill(child)
-                self._take_back()
-                raise OSError("process %d did not take its orders" % child)
-            time.sleep(PAUSE_SECONDS)
-
-    def _take_back(self):
-        try:
-            while True:
-                _, descriptors = fds.receive_with_descriptors(self.theirs, flags=socket.MSG_DONTWAIT)
-                for descriptor in descriptors:
-                    os.close(descriptor)
-        except BlockingIOError:
-            pass
-
-
-class Twin:
-    """A stopped copy of a head, and the deltas that were taken of the head since, oldest first."""
-
-    def __init__(self, tracee: ptrace.Tracee, link: Link, thread_id: int, stack: Run) -> None:
-        self._tracee = tracee
-        self._link = link
-        self._thread_id = thread_id
-        self._stack = stack
-        self.deltas: list[PageCheckpoint] = []
-
-    @property
-    def pid(self) -> int:
-        return self._tracee.pid
-
-    def count_pages(self) -> int:
-        return sum(len(delta.pages) for delta in self.deltas)
-
-    def forget(self, checkpoint: PageCheckpoint, ended: bool) -> None:
-        """What is older than the next delta is merged into it; without any the twin ends."""
-        at = self.deltas.index(checkpoint)
-        del self.deltas[at]
-        if at < len(self.deltas):
-            later = self.deltas[at]
-            later.pages = {**checkpoint.pages, **later.pages}
-            later.mapped = checkpoint.mapped + later.mapped
-        if not self.deltas:
-            self._link.close()
-            if not ended:
-                processes.kill(self.pid)
-
-    def become(self, checkpoint: PageCheckpoint, orders: bytes, descriptors: list[int], deadline: float) -> int:
-        """The pid of a new process with the state of a checkpoint, which has its orders."""
-        # Signals that would stop it are not kept pending.
-        os.kill(self.pid, signal.SIGCONT)
-        child = self._tracee.clone(_CLONE_FLAGS, self._thread_id)
-        try:
-            # Or its memory could not be written.
-            child.call(_SYS_PRCTL, syscalls.PR_SET_DUMPABLE, 1, 0, 0, 0)
-            self._write(child, checkpoint)
-            child.write([(self._thread_id, self._thread_id + 4)], struct.pack("=i", child.pid))
-            child.release(checkpoint.registers)
-        except OSError:
-            processes.kill(child.pid)
-            raise
-        self._link.send(child.pid, orders, descriptors, deadline)
-        return child.pid
-
-    def _write(self, child, checkpoint):
-        pages: dict[int, bytes] = {}
-        mapped: list[Run] = []
-        for delta in self.deltas[: self.deltas.index(checkpoint) + 1]:
-            pages.update(delta.pages)
-            mapped.extend(delta.mapped)
-        if child.call(_SYS_BRK, checkpoint.heap_end) != checkpoint.heap_end:
-            raise OSError("the heap cannot be as large as it was")
-        for low, high in mapped:
-            # What is part of the heap is there by now.
-            if not checkpoint.heap_start <= low < checkpoint.heap_end:
-                child.call(_SYS_MMAP, low, high - low, _READ_WRITE, _PRIVATE_FIXED, -1, 0)
-        low, high = self._stack
-        deepest = min((page for page in pages if high - MAX_STACK_BYTES <= page < low), default=low)
-        if deepest < low:
-            # The kernel lets the stack grow where it writes to it for the process.
-            child.call(_SYS_CLOCK_GETTIME, 0, deepest)
-        addresses = sorted(pages)
-        child.write(_joined(addresses), b"".join(map(pages.__getitem__, addresses)))
-
-
-class PageCheckpoint:
-    """A checkpoint that init can make a new head of."""
-
-    link = None
-
-    def __init__(
-        self, step: int, twin: Twin, head: HeadMemory, state: KernelState, pages: dict[int, bytes], mapped: list[Run]
-    ) -> None:
-        self.step = step
-        self.pages = pages
-        # What the head has mapped since the checkpoint before.
-        self.mapped = mapped
-        self.early_deaths = 0
-        self.lost = state.lost
-        self.registers = head.registers
-        self.heap_start, self.heap_end = head.heap
-        self._files = state.reopened
-        self._twin = twin
-        twin.deltas.append(self)
-
-    @property
-    def pid(self) -> int:
-        return self._twin.pid
-
-    def close(self, ended: bool) -> None:
-        self._twin.forget(self, ended)
-
-    def wake(self, orders: dict, descriptors: list[int], deadline: float, _on_message: object) -> int:
-        """The pid of a new process that goes on from here with these orders, or -1."""
-        try:
-            data = json.dumps(dict(orders, files=self._files)).encode()
-            return self._twin.become(self, data, descriptors, deadline)
-        except OSError:
-            return -1
-
-
-class HeadMemory:
-    """What is known of a head's memory while it is stopped."""
-
-    def __init__(self, registers: ptrace.Registers, heap: Run) -> None:
-        self.registers = registers
-        self.heap = heap
 
 
 class PageLog:
@@ -226,7 +73,7 @@ class PageLog:
             if delta is not None:
                 return delta, False
             twin = self._make_twin(head, state, thread_id, link)
-            return PageCheckpoint(step, twin, HeadMemory(head.registers, self._heap), state, {}, []), True
+            return PageCheckpoint(step, twin, head.registers, self._heap, state, {}, []), True
         finally:
             head.release()
 
@@ -258,7 +105,7 @@ class PageLog:
             self._tracker.take(mapped)
             runs = sorted([*present, *self._tracker.written(self._spans)])
             self._writable = sorted([*self._writable, *mapped])
-        if not state.follows(self._state, _count(mapped)) or _count(runs) > MAX_DELTA_PAGES:
+        if not state.follows(self._state, count(mapped)) or count(runs) > MAX_DELTA_PAGES:
             return None
         made = self._tables.add(runs)
         if state.page_tables != self._state.page_tables + made:
@@ -268,7 +115,7 @@ class PageLog:
         if mapped:
             self._heap = self._heap[0], head.call(_SYS_BRK, 0)
         pages = self._changed(head, runs)
-        return PageCheckpoint(step, twin, HeadMemory(head.registers, self._heap), state, pages, mapped)
+        return PageCheckpoint(step, twin, head.registers, self._heap, state, pages, mapped)
 
     def _are_plain(self, mapped):
         try:
@@ -280,7 +127,7 @@ class PageLog:
     def _changed(self, head, runs):
         """The pages of these runs that hold something else than at the last checkpoint."""
         runs = self._hot.select(runs, self._writable, self._tracker)
-        addresses = _pages(runs)
+        addresses = pages_of(runs)
         head.read(runs, self._buffer_address)
         buffer, known, pages = self._buffer, self._contents.get, {}
         for page, start in zip(addresses, range(0, MAX_DELTA_PAGES * PAGE, PAGE)):
@@ -305,7 +152,7 @@ class PageLog:
         self._tables.add(runs)
         self._state = state
         self._contents.clear()
-        copy = head.clone(_CLONE_FLAGS, thread_id)
+        copy = head.clone(CLONE_FLAGS, thread_id)
         try:
             _, hard = resource.prlimit(copy.pid, resource.RLIMIT_NOFILE)
             resource.prlimit(copy.pid, resource.RLIMIT_NOFILE, (hard, hard))
@@ -336,14 +183,14 @@ class HotPages:
         if self._taken % RELEARN_EVERY == 0 or len(self._known) > MAX_HOT_PAGES:
             self._known.clear()
         known = self._known
-        new = _joined([page for page in _pages(runs) if page not in known])
+        new = joined([page for page in pages_of(runs) if page not in known])
         if not new:
             return runs
         tracker.protect(new)
-        written = _pages(_within(new, writable))
+        written = pages_of(within(new, writable))
         known.update(written)
         # What was only read for the first time, such as code of a library, is reported too.
-        return runs if len(written) == _count(new) else _joined([page for page in _pages(runs) if page in known])
+        return runs if len(written) == count(new) else joined([page for page in pages_of(runs) if page in known])
 
 
 class PageTables:
@@ -367,42 +214,3 @@ class PageTables:
             made += len(needed)
             needed = {number >> self._BITS for number in needed}
         return made
-
-
-def _pages(runs):
-    return [page for low, high in runs for page in range(low, high, PAGE)]
-
-
-def _joined(addresses):
-    """Pages that follow each other, as runs."""
-    runs: list[Run] = []
-    start = end = -1
-    for address in addresses:
-        if address != end:
-            if end >= 0:
-                runs.append((start, end))
-            start = address
-        end = address + PAGE
-    if end >= 0:
-        runs.append((start, end))
-    return runs
-
-
-def _count(runs):
-    return sum(end - start for start, end in runs) // PAGE
-
-
-def _within(runs, allowed):
-    """The parts of sorted runs that lie in sorted ranges."""
-    at = 0
-    for start, end in runs:
-        while at < len(allowed) and allowed[at][1] <= start:
-            at += 1
-        while start < end and at < len(allowed):
-            low, high = allowed[at]
-            if end <= low:
-                break
-            yield max(start, low), min(end, high)
-            start = high
-            if end > high:
-                at += 1

@@ -24,6 +24,9 @@ const UNPREPARED = "could not be prepared";
 /** Longer than a crowd of sessions takes that are made at once. */
 const START_MS = 90_000;
 
+/** So many closed sessions may end while their callers go on; the kernel takes milliseconds for each. */
+const MAX_ENDING = 4;
+
 /** More sessions than this being made at once keep the processors busy. */
 const CROWD = 2;
 
@@ -35,6 +38,8 @@ export class SessionForker {
   readonly #sessions = new Map<string, Session>();
   /** Sessions asked for whose head has not come yet. */
   #starting = 0;
+  /** Closed sessions whose processes have not ended yet. */
+  #ending = 0;
 
   /** `supervisor` is the link to the process that can end any session; `onExit` hears of other children. */
   constructor(
@@ -64,6 +69,8 @@ export class SessionForker {
     const restMs = order.dir === undefined ? undefined : DIR_REST_MS;
     const session = new Session(id, {
       isCrowded: () => this.#starting > CROWD,
+      // Whoever gave a folder may move or remove it next.
+      mayEndAside: () => order.dir === undefined && this.#ending < MAX_ENDING,
       restMs,
       forceEnd: () => this.#supervisor.notify("end_session", { session: id }),
     });
@@ -77,7 +84,13 @@ export class SessionForker {
     };
     session.head(0, 0).then(started, started);
     this.#listener.expect(id, token, (hello, peer) => session.welcome(hello, peer));
-    session.ended.then(() => this.#listener.forget(id));
+    session.ended.then(() => {
+      this.#listener.forget(id);
+      this.#ending += 1;
+    });
+    session.gone.then(() => {
+      this.#ending -= 1;
+    });
     this.#peer
       .request("spawn", {
         session: id,
