@@ -16,7 +16,7 @@ class EventLoop:
 
     def __init__(self):
         self._loop = None
-        # never collect a selector whose descriptor is gone: it would close another one with this number
+        # Loops of other libraries, which would do more than close their descriptors when they are collected.
         self._retired = []
         self.awaited = []
 
@@ -73,7 +73,7 @@ class EventLoop:
             task.exception()
 
     def rebuild(self) -> None:
-        """After a fork that closed its descriptors: a new selector and self-pipe."""
+        """In a copy, whose descriptors lead nowhere: a new selector and self-pipe."""
         loop = self._loop
         if loop is None or loop.is_closed():
             return
@@ -83,10 +83,10 @@ class EventLoop:
             self._retired.append(loop)
             self._loop = None
             return
-        self._retired.append(loop._selector)
-        for end in (loop._ssock, loop._csock):
-            if end is not None:
-                end.detach()
+        # Their numbers lead nowhere now, but are still taken.
+        for part in (loop._selector, loop._ssock, loop._csock):
+            if part is not None:
+                part.close()
         loop._selector = DefaultSelector()
         loop._internal_fds = 0
         loop._default_executor = None

@@ -20,7 +20,7 @@ _API, _REGISTER, _PROTECT, _SCAN = 0xC018AA3F, 0xC020AA00, 0xC018AA06, 0xC060661
 _UFFD_API, _WRITE_PROTECT_MODE = 0xAA, 2
 _UNPOPULATED, _ASYNCHRONOUS = 1 << 13, 1 << 15
 # Categories of pages.
-_TRACKED, _WRITTEN, _PRESENT, _SWAPPED = 1, 2, 8, 16
+_TRACKED, _WRITTEN, _OF_FILE, _PRESENT, _SWAPPED = 1, 2, 4, 8, 16
 _PROTECT_MATCHING, _CHECK_TRACKED = 1, 2
 _WRITE_PROTECT = 1
 _RUNS_A_SCAN = 4096
@@ -73,6 +73,10 @@ class WriteTracker:
 
     def populated(self, spans: list[Run]) -> list[Run]:
         return sorted(self._scan(spans, 0, 0, _PRESENT) + self._scan(spans, 0, 0, _SWAPPED))
+
+    def has_private(self, runs: list[Run]) -> bool:
+        """Whether any page is the process's own, not one of a file."""
+        return bool(self._scan(runs, 0, _OF_FILE, _OF_FILE | _PRESENT))
 
     def take(self, spans: list[Run]) -> list[Run]:
         """Runs of pages that were written or dropped, protected from now on."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 EARLY_DEATH_SECONDS = 5
 # After so many, one after the other, a checkpoint is forgotten, or the branch given up.
 CHECKPOINT_EARLY_DEATHS, BRANCH_EARLY_DEATHS = 3, 12
+MAX_LAST_MESSAGES = 16
 
 
 class Parked:
@@ -202,7 +203,7 @@ class Branch:
             if self._own_processes.is_new_child(pid):
                 self._writers.note(writer, pid)
 
-    def _take_checkpoint(self, step, thread_id):
+    def _take_checkpoint(self, step, thread_id, actions):
         """Makes one of the pages that the head has written, or has the head copy itself."""
         answer = messages.COPY
         try:
@@ -210,7 +211,7 @@ class Branch:
                 self._page_log = PageLog(self.pid, self._hides_copies)  # type: ignore[arg-type]
             if self._spare is None:
                 self._send_spare()
-            taken, is_twin = self._page_log.take(step, thread_id, self._spare)  # type: ignore[arg-type]
+            taken, is_twin = self._page_log.take(step, thread_id, actions, self._spare)  # type: ignore[arg-type]
             if is_twin:
                 self._spare = None
                 self._send_spare()
@@ -258,13 +259,22 @@ class Branch:
             os.close(descriptor)
         return True
 
-    def expect_parked(self, milliseconds: int) -> None:
-        """Waits a moment for the message of a checkpoint that is being made."""
-        if self.link is not None:
-            poll = select.poll()
-            poll.register(self.link, select.POLLIN)
-            if poll.poll(milliseconds):
-                self._accept_parked()
+    def expect_parked(self, milliseconds: int) -> bool:
+        """Waits a moment for the message of a checkpoint that is being made; whether one came."""
+        if self.link is None:
+            return False
+        poll = select.poll()
+        poll.register(self.link, select.POLLIN)
+        if not poll.poll(milliseconds):
+            return False
+        self._accept_parked()
+        return True
+
+    def accept_rest(self) -> None:
+        """What a head has said before it died, within bounds."""
+        for _ in range(MAX_LAST_MESSAGES):
+            if not self.expect_parked(0):
+                return
 
     def _read_checkpoint(self, parked):
         """Reads from a checkpoint: first what it could not keep open; the end of the link means it is dead."""

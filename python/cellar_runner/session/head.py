@@ -212,16 +212,31 @@ class Head(Service):
 
     _methods = dict(Service._methods, write_state=_write_state, restore=_restore)
 
+    def _becomes_head(self, params, result):
+        if not self.checkpoints.wants_before_answer(params, result):
+            return False
+        self.checkpoints.pending = params
+        is_new = self._take_checkpoint()
+        if not is_new and not self.checkpoints.is_held:
+            result["checkpoint"] = {"planned": True}
+        return is_new
+
     def _park(self):
-        """Makes the pending checkpoint when no request comes; a copy that is woken goes on as the new head."""
+        """Makes the pending checkpoint when no request comes."""
         checkpoints = self.checkpoints
-        if self._has_request(checkpoints.patience) and not checkpoints.is_due:
-            return
+        if not self._has_request(checkpoints.patience) or checkpoints.is_due:
+            self._take_checkpoint()
+
+    def _take_checkpoint(self):
+        """True in a process that is made of it later, and goes on as the new head."""
+        checkpoints = self.checkpoints
+        is_new = False
         while True:
             pending = checkpoints.pending
             woken = checkpoints.take()
             if woken is None:
-                return
+                return is_new
+            is_new = True
             orders, descriptors = woken
             if "write" in orders:
                 snapshot_stream.write_as_copy(self.interpreter, descriptors[0], orders["write"])
@@ -229,5 +244,5 @@ class Head(Service):
             self.attach(orders, descriptors)
             self.interrupts.take_signals()
             if not orders["park"]:
-                return
+                return True
             checkpoints.pending = pending

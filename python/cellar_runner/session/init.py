@@ -309,6 +309,7 @@ class Init:
     def _head_died(self, branch, pid, status):
         """Puts the newest checkpoint in the place of a dead head, and tells the host why it died."""
         step = branch.finish_output()
+        branch.accept_rest()
         cause = self._death_cause(branch, status)
         was_killed, branch.killed = branch.killed, False
         self._own_processes.end_branch(branch, pid)

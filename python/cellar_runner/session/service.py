@@ -167,6 +167,9 @@ class Service:
                 # A copy that an object's own code forked must not answer beside the session.
                 if _getpid() != self.pid:
                     _exit(0)
+            if self._becomes_head(params, result):
+                # Made of this state later: another process has answered.
+                return
             self._channel.answer(identifier, result)
         except (OSError, Broken) as error:
             _exit(memory_reserve.EXIT_CODE if getattr(error, "errno", 0) == errno.ENOMEM else 1)
@@ -179,6 +182,10 @@ class Service:
             self._channel.report_error(identifier, error)
         else:
             self.checkpoints.answered(params, result)
+
+    def _becomes_head(self, _params, _result):
+        """Called before an answer; True in a process that was made of the state of then."""
+        return False
 
     def _execute(self, params):
         self._begin_cell(params)

@@ -12,6 +12,7 @@ import signal
 import socket
 
 from ...linux import fds, fork_memory, syscalls
+from ...linux.signal_actions import SignalActions
 from . import messages
 
 SPARE_SECONDS = 0.2
@@ -38,6 +39,7 @@ class Checkpointer:
         # Whether init makes them, by the pages that were written.
         self.asks_init = True
         self._thread_id = syscalls.thread_id_address()
+        self._actions = SignalActions()
         # Whether copies are out of the sight of cells. Where init counts their memory it must see them.
         self.hides_copies = False
 
@@ -60,7 +62,7 @@ class Checkpointer:
         # Of the link's own number, which it has in every copy.
         link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, 0, fds.LINK)
         try:
-            link.send(messages.CHECKPOINT.pack(step, self._thread_id))
+            link.send(messages.CHECKPOINT.pack(step, self._thread_id, self._actions.digest()))
             while True:
                 data, descriptors = fds.receive_with_descriptors(link)
                 if data == messages.TAKEN:

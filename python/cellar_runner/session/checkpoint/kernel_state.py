@@ -17,15 +17,17 @@ _LIMITS = range(16)
 
 
 class KernelState:
-    """What pages cannot carry over into another process, read of a process that is stopped."""
+    """What pages cannot carry over into another process, read of a process that is stopped.
 
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
+    `actions` stands for its signal handlers, of which the kernel tells others only that there are any.
+    """
+
+    def __init__(self, pid: int, actions: int) -> None:
         with open("/proc/%d/status" % pid, "rb", buffering=0) as file:
             lines = file.read().split(b"\n")
         # All but what follows must be the same in two processes.
         self._carried: list[object] = [line for line in lines if line[:6] in _CARRIED_LINES]
-        self._carried.append(os.readlink("/proc/%d/cwd" % pid))
+        self._carried.extend((os.readlink("/proc/%d/cwd" % pid), _identity("/proc/%d/cwd" % pid), actions))
         self._carried.append(os.getpriority(os.PRIO_PROCESS, pid))
         self._carried.extend(resource.prlimit(pid, limit) for limit in _LIMITS if limit != resource.RLIMIT_NOFILE)
         pages = {line[:6]: int(line.split()[1]) * 1024 // PAGE for line in lines if line[:6] in _SIZE_LINES}
@@ -37,8 +39,9 @@ class KernelState:
         for name in os.listdir("/proc/%d/fd" % pid):
             number = int(name)
             if number < fds.CONTEXT_FILE and number not in (1, 2):
-                self.files.append((number, os.readlink("/proc/%d/fd/%s" % (pid, name)), *_position(pid, name)))
-        self._carried.append([file[:3] for file in self.files])
+                path = "/proc/%d/fd/%s" % (pid, name)
+                self.files.append((number, os.readlink(path), *_position(pid, name)))
+                self._carried.append((self.files[-1][:3], _identity(path)))
 
     def follows(self, earlier: KernelState, new_pages: int) -> bool:
         """Whether nothing has changed since but pages, of which so many are mapped anew and none was unmapped."""
@@ -67,6 +70,12 @@ class KernelState:
         """What a copy cannot keep, in words."""
         dead = [(number, target) for number, target, _, _ in self.files if _is_dead(target)]
         return ["%s (descriptor %d)" % (target.partition(":")[0], number) for number, target in dead[:MAX_LOST]]
+
+
+def _identity(path):
+    """Another file may have come to the same name."""
+    status = os.stat(path)
+    return status.st_dev, status.st_ino
 
 
 def _is_dead(target):

@@ -2,8 +2,9 @@
 
 import struct
 
-# The step of a checkpoint that init is asked to make, and where the C library keeps the thread's id.
-CHECKPOINT = struct.Struct("=QQ")
+# The step of a checkpoint that init is asked to make, where the C library keeps the thread's id, and a number that
+# stands for the actions of all signals.
+CHECKPOINT = struct.Struct("=QQQ")
 # The step that a copy was made of, and its pid.
 PARKED = struct.Struct("=II")
 # The number of a writer and its pid; the last word tells it from the one above.

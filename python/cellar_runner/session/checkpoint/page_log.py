@@ -62,11 +62,11 @@ class PageLog:
             self._tracker.close()
             self._mappings.close()
 
-    def take(self, step: int, thread_id: int, link: Link) -> tuple[PageCheckpoint, bool]:
+    def take(self, step: int, thread_id: int, actions: int, link: Link) -> tuple[PageCheckpoint, bool]:
         """The checkpoint, and whether it is a new twin, which then has the link that was meant for it."""
         head = ptrace.Tracee.stop(self._pid, ptrace.SYS_RECVMSG)
         try:
-            state = KernelState(self._pid)
+            state = KernelState(self._pid, actions)
             if self._tracker is None:
                 self._track(head)
             delta = self._delta(step, head, state)
@@ -115,6 +115,8 @@ class PageLog:
         if mapped:
             self._heap = self._heap[0], head.call(_SYS_BRK, 0)
         pages = self._changed(head, runs)
+        if pages is None:
+            return None
         return PageCheckpoint(step, twin, head.registers, self._heap, state, pages, mapped)
 
     def _are_plain(self, mapped):
@@ -125,8 +127,11 @@ class PageLog:
             return False
 
     def _changed(self, head, runs):
-        """The pages of these runs that hold something else than at the last checkpoint."""
-        runs = self._hot.select(runs, self._writable, self._tracker)
+        """The pages of these runs that hold something else than at the last checkpoint, or None as above."""
+        runs, foreign = self._hot.select(runs, self._writable, self._tracker)
+        if foreign and self._tracker.has_private(foreign):
+            # It was not writable before, or is not any more.
+            return None
         addresses = pages_of(runs)
         head.read(runs, self._buffer_address)
         buffer, known, pages = self._buffer, self._contents.get, {}
@@ -177,20 +182,23 @@ class HotPages:
         self._known: set[int] = set()
         self._taken = 0
 
-    def select(self, runs: list[Run], writable: list[Run], tracker: WriteTracker) -> list[Run]:
-        """What of these runs can have been written. Pages that were not written before are protected."""
+    def select(self, runs: list[Run], writable: list[Run], tracker: WriteTracker) -> tuple[list[Run], list[Run]]:
+        """What of these runs is writable, and what is not. Pages that were not written before are protected."""
         self._taken += 1
         if self._taken % RELEARN_EVERY == 0 or len(self._known) > MAX_HOT_PAGES:
             self._known.clear()
         known = self._known
         new = joined([page for page in pages_of(runs) if page not in known])
         if not new:
-            return runs
+            return runs, []
         tracker.protect(new)
         written = pages_of(within(new, writable))
         known.update(written)
+        if len(written) == count(new):
+            return runs, []
         # What was only read for the first time, such as code of a library, is reported too.
-        return runs if len(written) == count(new) else joined([page for page in pages_of(runs) if page in known])
+        pages = pages_of(runs)
+        return joined(page for page in pages if page in known), joined(page for page in pages if page not in known)
 
 
 class PageTables:

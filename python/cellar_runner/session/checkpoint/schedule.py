@@ -47,15 +47,25 @@ class Schedule:
         due = mode == "always" or self._unsaved > params["interval_ms"] * 1_000_000
         return {"planned": True, "due": due}
 
+    def wants_before_answer(self, params: dict, result: dict) -> bool:
+        """Whether the answer may only say that the state is held when it is."""
+        return params.get("checkpoint") == "auto" and result["checkpoint"].get("due", False)
+
     def answered(self, params: dict, result: dict) -> None:
         plan = result.get("checkpoint")
         if plan is not None:
-            self.pending = params if plan["planned"] else None
-            self.is_due = plan.get("due", False)
+            # With `auto` a due one was made before the answer.
+            self.pending = params if plan["planned"] and not self.is_held else None
+            self.is_due = plan.get("due", False) and not self.is_held
         elif self.pending is not None and self.obstacles.find(False) is not None:
             # Other requests change nothing, but may have begun threads.
             self.pending = None
         self.output.note_newest_pid()
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the newest checkpoint has all there is."""
+        return self._unsaved == 0
 
     @property
     def patience(self) -> int:
