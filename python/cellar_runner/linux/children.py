@@ -7,13 +7,12 @@ import os
 import signal
 import struct
 
-from . import signal_actions
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Iterator, NoReturn
 
-_SA_NOCLDSTOP = 1
+# Of the C library: a pointer, a set of signals, and then the flags.
+_SIGACTION_BYTES, _FLAGS_OFFSET, _SA_NOCLDSTOP = 256, 136, 1
 _libc = ctypes.CDLL(None, use_errno=True)
 
 # What the kernel can count to; a number beyond it is no pid.
@@ -54,10 +53,10 @@ def wake_descriptor() -> int:
 
 def _ignore_stops():
     """Lets only the end of a child raise SIGCHLD, not each stop of one that is traced."""
-    action = ctypes.create_string_buffer(signal_actions.BYTES)
+    action = ctypes.create_string_buffer(_SIGACTION_BYTES)
     if _libc.sigaction(signal.SIGCHLD, None, action) == 0:
-        (flags,) = struct.unpack_from("=i", action, signal_actions.FLAGS_OFFSET)
-        struct.pack_into("=i", action, signal_actions.FLAGS_OFFSET, flags | _SA_NOCLDSTOP)
+        (flags,) = struct.unpack_from("=i", action, _FLAGS_OFFSET)
+        struct.pack_into("=i", action, _FLAGS_OFFSET, flags | _SA_NOCLDSTOP)
         _libc.sigaction(signal.SIGCHLD, action, None)
 
 

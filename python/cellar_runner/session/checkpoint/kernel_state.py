@@ -23,14 +23,13 @@ class KernelState:
     """
 
     def __init__(self, pid: int, actions: int) -> None:
-        with open("/proc/%d/status" % pid, "rb", buffering=0) as file:
-            lines = file.read().split(b"\n")
+        lines = _status(pid)
         # All but what follows must be the same in two processes.
         self._carried: list[object] = [line for line in lines if line[:6] in _CARRIED_LINES]
         self._carried.extend((os.readlink("/proc/%d/cwd" % pid), _identity("/proc/%d/cwd" % pid), actions))
         self._carried.append(os.getpriority(os.PRIO_PROCESS, pid))
         self._carried.extend(resource.prlimit(pid, limit) for limit in _LIMITS if limit != resource.RLIMIT_NOFILE)
-        pages = {line[:6]: int(line.split()[1]) * 1024 // PAGE for line in lines if line[:6] in _SIZE_LINES}
+        pages = _pages_in(lines)
         self._data = pages[b"VmData"]
         self._mapped = pages[b"VmSize"] - pages[b"VmStk:"]
         self.page_tables = pages[b"VmPTE:"]
@@ -42,6 +41,10 @@ class KernelState:
                 path = "/proc/%d/fd/%s" % (pid, name)
                 self.files.append((number, os.readlink(path), *_position(pid, name)))
                 self._carried.append((self.files[-1][:3], _identity(path)))
+
+    def recount_page_tables(self, pid: int) -> None:
+        """Tracking makes some where there were none."""
+        self.page_tables = _pages_in(_status(pid))[b"VmPTE:"]
 
     def follows(self, earlier: KernelState, new_pages: int) -> bool:
         """Whether nothing has changed since but pages, of which so many are mapped anew and none was unmapped."""
@@ -70,6 +73,15 @@ class KernelState:
         """What a copy cannot keep, in words."""
         dead = [(number, target) for number, target, _, _ in self.files if _is_dead(target)]
         return ["%s (descriptor %d)" % (target.partition(":")[0], number) for number, target in dead[:MAX_LOST]]
+
+
+def _status(pid):
+    with open("/proc/%d/status" % pid, "rb", buffering=0) as file:
+        return file.read().split(b"\n")
+
+
+def _pages_in(lines):
+    return {line[:6]: int(line.split()[1]) * 1024 // PAGE for line in lines if line[:6] in _SIZE_LINES}
 
 
 def _identity(path):

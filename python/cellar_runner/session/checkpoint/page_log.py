@@ -23,6 +23,8 @@ from .twin import CLONE_FLAGS, Link, PageCheckpoint, Twin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Iterable
+
     from ...linux.write_tracking import Run
 
 # A copy of the process is cheaper than keeping more pages than these, of one checkpoint or of all since the twin.
@@ -150,11 +152,10 @@ class PageLog:
         self._spans, self._writable = mappings.spans, mappings.writable
         self._heap = mappings.heap_start, head.call(_SYS_BRK, 0)
         self._tracker.track(self._spans)
-        runs = self._tracker.take(self._spans)
-        if self._state is not None and state.page_tables != self._state.page_tables + self._tables.add(runs):
-            self._tables = PageTables()
-            runs = self._tracker.populated(self._spans)
-        self._tables.add(runs)
+        self._tables.add(self._tracker.take(self._spans))
+        state.recount_page_tables(self._pid)
+        if state.page_tables != self._tables.size:
+            self._tables = PageTables(self._tracker.populated(self._spans))
         self._state = state
         self._contents.clear()
         copy = head.clone(CLONE_FLAGS, thread_id)
@@ -206,8 +207,13 @@ class PageTables:
 
     _BITS = 9
 
-    def __init__(self) -> None:
+    def __init__(self, runs: Iterable[Run] = ()) -> None:
         self._known: tuple[set[int], set[int], set[int]] = set(), set(), set()
+        self.add(list(runs))
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, self._known))
 
     def add(self, runs: list[Run]) -> int:
         """How many of those for these pages are new."""
