@@ -93,8 +93,9 @@ class PageLog:
         twin = self._twin
         if twin is None or not twin.deltas or twin.count_pages() > MAX_LOG_PAGES:
             return None
+        mapped: list[Run] = []
+        taken: list[Run] = []
         try:
-            mapped: list[Run] = []
             runs = self._tracker.written(self._spans)
         except PermissionError:
             # Mappings have come that are not tracked yet.
@@ -104,21 +105,27 @@ class PageLog:
             self._tracker.track(mapped)
             present = self._tracker.populated(mapped)
             # All of what is new is reported, also what nobody has written to.
-            self._tracker.take(mapped)
+            taken = self._tracker.take(mapped)
             runs = sorted([*present, *self._tracker.written(self._spans)])
             self._writable = sorted([*self._writable, *mapped])
         if not state.follows(self._state, count(mapped)) or count(runs) > MAX_DELTA_PAGES:
             return None
-        made = self._tables.add(runs)
-        if state.page_tables != self._state.page_tables + made:
+        new = self._hot.protect_new(runs, self._tracker)
+        if state.page_tables != self._state.page_tables + self._tables.add(new):
             # Where a whole page table was dropped, the kernel does not tell which pages were.
+            return None
+        foreign = self._hot.drop_outside(new, self._writable)
+        if foreign and self._tracker.has_private(foreign):
+            # It was not writable before, or is not any more.
             return None
         self._state = state
         if mapped:
             self._heap = self._heap[0], head.call(_SYS_BRK, 0)
+            self._tables.add(taken)
+            state.recount_page_tables(self._pid)
+        if foreign:
+            runs = joined(page for page in pages_of(runs) if page in self._hot)
         pages = self._changed(head, runs)
-        if pages is None:
-            return None
         return PageCheckpoint(step, twin, head.registers, self._heap, state, pages, mapped)
 
     def _are_plain(self, mapped):
@@ -129,11 +136,7 @@ class PageLog:
             return False
 
     def _changed(self, head, runs):
-        """The pages of these runs that hold something else than at the last checkpoint, or None as above."""
-        runs, foreign = self._hot.select(runs, self._writable, self._tracker)
-        if foreign and self._tracker.has_private(foreign):
-            # It was not writable before, or is not any more.
-            return None
+        """The pages of these runs that hold something else than at the last checkpoint."""
         addresses = pages_of(runs)
         head.read(runs, self._buffer_address)
         buffer, known, pages = self._buffer, self._contents.get, {}
@@ -183,23 +186,27 @@ class HotPages:
         self._known: set[int] = set()
         self._taken = 0
 
-    def select(self, runs: list[Run], writable: list[Run], tracker: WriteTracker) -> tuple[list[Run], list[Run]]:
-        """What of these runs is writable, and what is not. Pages that were not written before are protected."""
+    def __contains__(self, page: int) -> bool:
+        return page in self._known
+
+    def protect_new(self, runs: list[Run], tracker: WriteTracker) -> list[Run]:
+        """The pages that were not written before; they are protected, the others are not."""
         self._taken += 1
         if self._taken % RELEARN_EVERY == 0 or len(self._known) > MAX_HOT_PAGES:
             self._known.clear()
-        known = self._known
-        new = joined([page for page in pages_of(runs) if page not in known])
-        if not new:
-            return runs, []
+        pages = [page for page in pages_of(runs) if page not in self._known]
+        self._known.update(pages)
+        new = joined(pages)
         tracker.protect(new)
-        written = pages_of(within(new, writable))
-        known.update(written)
-        if len(written) == count(new):
-            return runs, []
-        # What was only read for the first time, such as code of a library, is reported too.
-        pages = pages_of(runs)
-        return joined(page for page in pages if page in known), joined(page for page in pages if page not in known)
+        return new
+
+    def drop_outside(self, new: list[Run], writable: list[Run]) -> list[Run]:
+        """Forgets those that cannot be written, and were only read for the first time, such as code of a library."""
+        if count(within(new, writable)) == count(new):
+            return []
+        foreign = set(pages_of(new)).difference(pages_of(within(new, writable)))
+        self._known -= foreign
+        return joined(sorted(foreign))
 
 
 class PageTables:
