@@ -13,7 +13,7 @@ from ..linux import fds, processes
 from ..linux.write_tracking import PAGE
 from ..output.inline import PipeReader
 from .checkpoint import messages
-from .checkpoint.page_log import PageLog
+from .checkpoint.page_log import HotPages, PageLog
 from .checkpoint.twin import Link
 
 TYPE_CHECKING = False
@@ -118,6 +118,8 @@ class Branch:
         self._hides_copies = hides_copies
         # Why the heads copy themselves, if they have to.
         self.why_copies: str | None = None
+        # Its heads write the same ones.
+        self._hot_pages = HotPages()
         # None until the head asks for a checkpoint.
         self._page_log: PageLog | None = None
         # None while there is no head, or once it has closed its end.
@@ -208,7 +210,7 @@ class Branch:
         answer = messages.COPY
         try:
             if self._page_log is None:
-                self._page_log = PageLog(self.pid, self._hides_copies)  # type: ignore[arg-type]
+                self._page_log = PageLog(self.pid, self._hides_copies, self._hot_pages)  # type: ignore[arg-type]
             if self._spare is None:
                 self._send_spare()
             taken, is_twin = self._page_log.take(step, thread_id, actions, self._spare)  # type: ignore[arg-type]
@@ -309,6 +311,8 @@ class Branch:
     def _remove(self, parked, ended):
         self.parked.remove(parked)
         parked.close(ended)
+        if not ended and all(other.pid != parked.pid for other in self.parked):
+            self._own_processes.ending.add(parked.pid)
 
     def forget_after(self, step: int) -> None:
         for parked in list(self.parked):

@@ -30,8 +30,6 @@ WAKE_SECONDS = 4
 RESTORATION_SECONDS = 10
 START_ATTEMPTS = 10
 START_PAUSE_SECONDS = 0.01
-ENDING_SECONDS = 10
-ENDING_PAUSE_SECONDS = 0.002
 MAX_REASON = 200
 
 
@@ -275,21 +273,11 @@ class Init:
         raise OSError("no process could be started for the session")
 
     def _end_head(self, branch):
-        branch.killed = True
+        """Kills the head and all that it started. It runs nothing any more, so its end is not waited for."""
         self._own_processes.end_branch(branch)
-        deadline = time.monotonic() + ENDING_SECONDS
-        while branch.pid is not None:
-            try:
-                pid, _ = os.waitpid(branch.pid, os.WNOHANG)
-            except ChildProcessError:
-                pid = branch.pid
-            if pid == branch.pid:
-                branch.pid = None
-            elif time.monotonic() > deadline:
-                # Nothing can be promised of a session whose head outlives a kill: it ends as a whole.
-                raise OSError("the process of the session does not end")
-            else:
-                time.sleep(ENDING_PAUSE_SECONDS)
+        if branch.pid is not None:
+            self._own_processes.ending.add(branch.pid)
+            branch.pid = None
         branch.finish_output()
         branch.close()
         branch.killed = False
@@ -299,6 +287,7 @@ class Init:
         for pid, status in list(children.ended()):
             self._writers.forget(pid)
             self._relay.ended(pid)
+            self._own_processes.ending.discard(pid)
             for branch in list(self._branches.values()):
                 if pid == branch.pid:
                     branch.pid = None

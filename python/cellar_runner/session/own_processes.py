@@ -21,9 +21,11 @@ class OwnProcesses:
         self.writers: Writers = None  # type: ignore[assignment]
         self.relay: Relay = None  # type: ignore[assignment]
         self.known_user_processes: set[int] = set()
+        # Heads that were killed, until the kernel has taken them away.
+        self.ending: set[int] = set()
 
     def _own(self):
-        own = {1, self.relay.pid, *self.writers.pids}
+        own = {1, self.relay.pid, *self.writers.pids, *self.ending}
         for branch in self._branches.values():
             own.add(branch.pid)
             own.update(parked.pid for parked in branch.parked)

@@ -10,9 +10,12 @@ else, or when so much was written that a copy is cheaper, the checkpoint is a ne
 from __future__ import annotations
 
 import ctypes
+import itertools
 import mmap
+import operator
 import os
 import resource
+import struct
 
 from ...linux import fds, processes, ptrace, syscalls
 from ...linux.address_space import MappingQuery, Mappings
@@ -23,7 +26,7 @@ from .twin import CLONE_FLAGS, Link, PageCheckpoint, Twin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Iterable
+    from typing import Iterable, Iterator
 
     from ...linux.write_tracking import Run
 
@@ -42,7 +45,7 @@ _CLOSED = ((fds.CHANNEL, fds.LINK - 1), (fds.LINK + 1, fds.DEAD - 1))
 class PageLog:
     """Takes the checkpoints of one head, which must be waiting for init."""
 
-    def __init__(self, pid: int, hides_copies: bool) -> None:
+    def __init__(self, pid: int, hides_copies: bool, hot: HotPages) -> None:
         self._pid = pid
         self._hides_copies = hides_copies
         self._tracker: WriteTracker = None  # type: ignore[assignment]
@@ -53,7 +56,7 @@ class PageLog:
         self._state: KernelState = None  # type: ignore[assignment]
         self._heap: Run = (0, 0)
         self._tables = PageTables()
-        self._hot = HotPages()
+        self._hot = hot
         # What each page held at the last checkpoint, as far as it was read.
         self._contents: dict[int, bytes] = {}
         self._buffer = mmap.mmap(-1, MAX_DELTA_PAGES * PAGE)
@@ -110,22 +113,23 @@ class PageLog:
             self._writable = sorted([*self._writable, *mapped])
         if not state.follows(self._state, count(mapped)) or count(runs) > MAX_DELTA_PAGES:
             return None
-        new = self._hot.protect_new(runs, self._tracker)
+        addresses = pages_of(runs)
+        new = self._hot.protect_new(addresses, self._tracker)
         if state.page_tables != self._state.page_tables + self._tables.add(new):
             # Where a whole page table was dropped, the kernel does not tell which pages were.
             return None
         foreign = self._hot.drop_outside(new, self._writable)
-        if foreign and self._tracker.has_private(foreign):
-            # It was not writable before, or is not any more.
-            return None
+        if foreign:
+            if self._tracker.has_private(foreign):
+                # It was not writable before, or is not any more.
+                return None
+            addresses = [page for page in addresses if page in self._hot]
         self._state = state
         if mapped:
             self._heap = self._heap[0], head.call(_SYS_BRK, 0)
             self._tables.add(taken)
             state.recount_page_tables(self._pid)
-        if foreign:
-            runs = joined(page for page in pages_of(runs) if page in self._hot)
-        pages = self._changed(head, runs)
+        pages = self._changed(head, addresses)
         return PageCheckpoint(step, twin, head.registers, self._heap, state, pages, mapped)
 
     def _are_plain(self, mapped):
@@ -135,15 +139,13 @@ class PageLog:
             # The kernel is older than such questions.
             return False
 
-    def _changed(self, head, runs):
-        """The pages of these runs that hold something else than at the last checkpoint."""
-        addresses = pages_of(runs)
-        head.read(runs, self._buffer_address)
-        buffer, known, pages = self._buffer, self._contents.get, {}
-        for page, start in zip(addresses, range(0, MAX_DELTA_PAGES * PAGE, PAGE)):
-            content = buffer[start : start + PAGE]
-            if known(page) != content:
-                pages[page] = content
+    def _changed(self, head, addresses):
+        """The pages that hold something else than at the last checkpoint."""
+        head.read(joined(addresses), self._buffer_address)
+        # Without a loop in Python: there are some hundred.
+        contents = struct.unpack_from("%ds" % PAGE * len(addresses), self._buffer)
+        differ = map(operator.ne, contents, map(self._contents.get, addresses))
+        pages = dict(itertools.compress(zip(addresses, contents), differ))
         self._contents.update(pages)
         return pages
 
@@ -161,6 +163,9 @@ class PageLog:
             self._tables = PageTables(self._tracker.populated(self._spans))
         self._state = state
         self._contents.clear()
+        # What cells write again and again is compared with this.
+        known = pages_of(within(joined(sorted(self._hot)), self._writable))
+        self._changed(head, known[:MAX_DELTA_PAGES])
         copy = head.clone(CLONE_FLAGS, thread_id)
         try:
             _, hard = resource.prlimit(copy.pid, resource.RLIMIT_NOFILE)
@@ -189,14 +194,17 @@ class HotPages:
     def __contains__(self, page: int) -> bool:
         return page in self._known
 
-    def protect_new(self, runs: list[Run], tracker: WriteTracker) -> list[Run]:
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._known)
+
+    def protect_new(self, addresses: list[int], tracker: WriteTracker) -> list[Run]:
         """The pages that were not written before; they are protected, the others are not."""
         self._taken += 1
         if self._taken % RELEARN_EVERY == 0 or len(self._known) > MAX_HOT_PAGES:
             self._known.clear()
-        pages = [page for page in pages_of(runs) if page not in self._known]
-        self._known.update(pages)
-        new = joined(pages)
+        pages = set(addresses).difference(self._known)
+        self._known |= pages
+        new = joined(sorted(pages))
         tracker.protect(new)
         return new
 
