@@ -140,10 +140,14 @@ class Branch:
         if self.link is not None:
             self.link.close()
             self.link = None
-        if self._page_log is not None:
-            self._page_log.close()
-            self._page_log = None
+        page_log = self.detach_page_log()
+        if page_log is not None:
+            page_log.close()
         self._drop_spare()
+
+    def detach_page_log(self) -> PageLog | None:
+        page_log, self._page_log = self._page_log, None
+        return page_log
 
     def read_output_unless_alone(self) -> None:
         """Reads the pipes if processes that earlier heads left running may write to them too."""
@@ -312,7 +316,7 @@ class Branch:
         self.parked.remove(parked)
         parked.close(ended)
         if not ended and all(other.pid != parked.pid for other in self.parked):
-            self._own_processes.ending.add(parked.pid)
+            self._own_processes.ending[parked.pid] = None
 
     def forget_after(self, step: int) -> None:
         for parked in list(self.parked):

@@ -276,7 +276,8 @@ class Init:
         """Kills the head and all that it started. It runs nothing any more, so its end is not waited for."""
         self._own_processes.end_branch(branch)
         if branch.pid is not None:
-            self._own_processes.ending.add(branch.pid)
+            # To stop tracking memory that is being freed would take as long as freeing it.
+            self._own_processes.ending[branch.pid] = branch.detach_page_log()
             branch.pid = None
         branch.finish_output()
         branch.close()
@@ -287,7 +288,7 @@ class Init:
         for pid, status in list(children.ended()):
             self._writers.forget(pid)
             self._relay.ended(pid)
-            self._own_processes.ending.discard(pid)
+            self._own_processes.note_end(pid)
             for branch in list(self._branches.values()):
                 if pid == branch.pid:
                     branch.pid = None

@@ -7,6 +7,7 @@ from ..linux import children, processes
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .branch import Branch
+    from .checkpoint.page_log import PageLog
     from .egress_relay import Relay
     from .state_writers import Writers
 
@@ -21,8 +22,8 @@ class OwnProcesses:
         self.writers: Writers = None  # type: ignore[assignment]
         self.relay: Relay = None  # type: ignore[assignment]
         self.known_user_processes: set[int] = set()
-        # Heads that were killed, until the kernel has taken them away.
-        self.ending: set[int] = set()
+        # Heads and copies that were killed, until the kernel has taken them away, and what tracked their writes.
+        self.ending: dict[int, PageLog | None] = {}
 
     def _own(self):
         own = {1, self.relay.pid, *self.writers.pids, *self.ending}
@@ -30,6 +31,11 @@ class OwnProcesses:
             own.add(branch.pid)
             own.update(parked.pid for parked in branch.parked)
         return own
+
+    def note_end(self, pid: int) -> None:
+        page_log = self.ending.pop(pid, None)
+        if page_log is not None:
+            page_log.close()
 
     def is_new_child(self, pid: int) -> bool:
         """Whether it is a child of init that has no part in the session yet."""
