@@ -13,6 +13,8 @@ export const SHARED_MEMORY_KEY = 0x1234;
 
 /** Small limits let a cell meet them quickly. */
 export const CONFIG: REPLConfig = {
+  // What cells must not lose is looked for after each of them.
+  checkpoints: "always",
   preload: "none",
   poolSize: 2,
   keepCheckpoints: 3,

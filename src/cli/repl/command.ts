@@ -6,7 +6,12 @@ import { planAgent, withPolicy } from "../../agent/options.js";
 import type { ISandbox, REPLConfig } from "../../backends/backend.js";
 import { createSandbox } from "../../backends/select.js";
 import { onAbort } from "../../concurrency/abort.js";
-import { hostEnvironment, terminalEnvironment, userFolders } from "../../config/environment.js";
+import {
+  hostEnvironment,
+  settingLayers,
+  terminalEnvironment,
+  userFolders,
+} from "../../config/environment.js";
 import { EXIT } from "../exit-codes.js";
 import { type SandboxOptions, toConfig } from "../options/sandbox-config.js";
 import { addSandboxOptions } from "../options/sandbox-options.js";
@@ -59,7 +64,9 @@ async function repl(options: ReplOptions): Promise<number> {
 
 /** With a context it is what an agent has, but for outputs, of which a person sees the whole. */
 async function openWith(options: ReplOptions, callbacks: REPLConfig): Promise<ISandbox> {
-  const config = toConfig(options);
+  // Whatever was typed can be undone, unless the settings want it otherwise.
+  const { checkpoints = "always" } = settingLayers() as Pick<REPLConfig, "checkpoints">;
+  const config = { checkpoints, ...toConfig(options) };
   const { context } = options;
   if (context === undefined) return await createSandbox({ ...config, ...callbacks, poolSize: 0 });
   const { maxOutputLength: _, ...plan } = planAgent({}, withPolicy("off", config), true).config;

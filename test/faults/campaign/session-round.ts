@@ -20,6 +20,7 @@ const SETTINGS = {
   poolSize: 0,
   timeout: 20_000,
   grace: 300,
+  checkpoints: "always",
   limits: { memoryMb: 256, processes: 64 },
 } as const;
 

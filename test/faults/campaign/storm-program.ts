@@ -16,6 +16,7 @@ const SETTINGS = {
   poolSize: 1,
   timeout: 30_000,
   grace: 300,
+  checkpoints: "always",
   keepCheckpoints: 4,
   limits: { memoryMb: 256, processes: 64 },
 } as const;
