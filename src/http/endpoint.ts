@@ -1,7 +1,7 @@
 import { callerVariable } from "../config/environment.js";
 import { CellarError, describeError } from "../errors.js";
 import { hideSecrets } from "./hide-secrets.js";
-import { HttpFault, httpError } from "./http-fault.js";
+import { HttpFault } from "./http-fault.js";
 import { retryAfter } from "./retry.js";
 import {
   type BodyReader,
@@ -70,6 +70,7 @@ export class Endpoint {
     const { status, headers } = answer;
     if (status >= 200 && status < 300) return answer;
     const text = await readText(answer, undefined, MAX_ERROR_BYTES).catch(() => "");
+    const { httpError } = await import("./complaint.js");
     throw httpError(status, this.hide(text), {
       pauseMs: retryAfter(headers),
       // An endpoint may know that another attempt would only repeat the same work.

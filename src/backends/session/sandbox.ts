@@ -22,7 +22,7 @@ import { PendingCells } from "./cell/pending-cells.js";
 import * as checks from "./checks.js";
 import { COMPLETION_MS, completeAt, completenessOf } from "./completion.js";
 import { contextOf } from "./context/context.js";
-import { CurrentSession } from "./current-session.js";
+import type { CurrentSession } from "./current-session.js";
 import { askFiles } from "./file-requests.js";
 import type { SessionFactory } from "./lease.js";
 import { StateCapture } from "./state/state-capture.js";
@@ -48,6 +48,8 @@ export class PythonSandbox extends SandboxFiles implements StatefulSandbox, Agen
     settings: Settings,
     callbacks: Callbacks,
   ): Promise<T> {
+    // Only here: whoever merely asks for `instanceof` needs none of it.
+    const { CurrentSession } = await import("./current-session.js");
     const lease = await sessions.open();
     const session = new CurrentSession({ sessions, settings, callbacks }, lease);
     const sandbox = new Kind(settings, session);

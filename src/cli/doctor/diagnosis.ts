@@ -28,7 +28,7 @@ import {
 import { bwrapCheck, machineChecks, nodeCheck, platformCheck } from "./machine-checks.js";
 import { tryAgent, tryCell, tryNotebook } from "./trial-runs.js";
 
-type Live = Awaited<ReturnType<ReturnType<NativeRuntime["zygotes"]>["warm"]>>;
+type Live = Awaited<ReturnType<Awaited<ReturnType<NativeRuntime["zygotes"]>>["warm"]>>;
 type Interpreter = Awaited<ReturnType<typeof findInterpreter>>;
 type Found = Attempt<Interpreter>;
 
@@ -133,7 +133,9 @@ function isReplaced(python: Found, settings: Settings): boolean {
 
 async function onPython(settings: Settings): Promise<Footing> {
   const live = await attempt(
-    sharedRuntime().then((runtime) => runtime.zygotes({ ...settings, poolSize: 0 }).warm()),
+    sharedRuntime()
+      .then((runtime) => runtime.zygotes({ ...settings, poolSize: 0 }))
+      .then((zygotes) => zygotes.warm()),
   );
   if ("value" in live) {
     const { isolation } = live.value;

@@ -1,4 +1,3 @@
-import type { z } from "zod";
 import { LONGEST_TIMEOUT_MS } from "../../config/environment.js";
 import { checkNames, type OptionNames, requireOptions, requireText } from "../../config/kinds.js";
 import { CellarError } from "../../errors.js";
@@ -7,12 +6,11 @@ import {
   Endpoint,
   type EndpointOptions,
   type ModelKey,
-  parseJson,
   piecesOf,
   readText,
 } from "../../http/endpoint.js";
 import { EventStreamDecoder } from "../../http/event-stream.js";
-import { errorIn, HttpFault } from "../../http/http-fault.js";
+import { HttpFault } from "../../http/http-fault.js";
 import { retry } from "../../http/retry.js";
 import type { HttpResponse } from "../../http/transport.js";
 import type { Model, ModelReply, ModelRequest, ModelUsage, Price } from "../model.js";
@@ -81,11 +79,16 @@ export interface WireFormat {
   readonly key: ModelKey;
   headers(key: string | undefined): Record<string, string>;
   buildRequest(request: ModelRequest, isStream: boolean): Record<string, unknown>;
+  /** What reads its answers, loaded with the first one. */
+  answers(): Promise<AnswerReader>;
+  remedy?(fault: HttpFault): string | undefined;
+}
+
+export interface AnswerReader {
   /** Reads one event of a streaming answer. */
   readEvent(data: string, builder: ReplyBuilder): void;
   /** Reads an answer that is not streamed. */
-  readAnswer(answer: unknown, builder: ReplyBuilder): void;
-  remedy?(fault: HttpFault): string | undefined;
+  readAnswer(text: string, builder: ReplyBuilder): void;
 }
 
 export class HttpModel implements Model {
@@ -179,12 +182,13 @@ export class HttpModel implements Model {
   }
 
   async #listen(response: HttpResponse, builder: ReplyBuilder, timer: AbortTimer): Promise<void> {
+    const { readEvent } = await this.#format.answers();
     const decoder = new EventStreamDecoder();
     for await (const piece of piecesOf(response, timer.refresh)) {
-      for (const data of decoder.push(piece)) this.#format.readEvent(data, builder);
+      for (const data of decoder.push(piece)) readEvent(data, builder);
       if (builder.isWhole) return;
     }
-    for (const data of decoder.end()) this.#format.readEvent(data, builder);
+    for (const data of decoder.end()) readEvent(data, builder);
     builder.isWhole ||= builder.finish !== undefined;
     if (!builder.isWhole) throw new HttpFault("the answer ends too early", { isTransient: true });
   }
@@ -194,7 +198,8 @@ export class HttpModel implements Model {
     builder: ReplyBuilder,
     timer: AbortTimer,
   ): Promise<void> {
-    this.#format.readAnswer(parseAnswer(await readText(response, timer.refresh)), builder);
+    const { readAnswer } = await this.#format.answers();
+    readAnswer(await readText(response, timer.refresh), builder);
     builder.isWhole = true;
   }
 
@@ -205,29 +210,6 @@ export class HttpModel implements Model {
       details: { model: this.name, ...(usage !== undefined && { usage }) },
     });
   }
-}
-
-function parseAnswer(text: string, what?: string): unknown {
-  const answer = parseJson(text, what);
-  const fault = errorIn(answer);
-  if (fault !== undefined) throw fault;
-  return answer;
-}
-
-/** Parses an event of a stream, and throws the error that it may hold. */
-export function readPiece<T>(data: string, schema: z.ZodType<T>): T {
-  const what = "a piece of the answer";
-  return checkAnswer(parseAnswer(data, what), schema, { what, isTransient: true });
-}
-
-export function checkAnswer<T>(
-  answer: unknown,
-  schema: z.ZodType<T>,
-  { what = "the answer", isTransient = false } = {},
-): T {
-  const read = schema.safeParse(answer);
-  if (read.success) return read.data;
-  throw new HttpFault(`${what} does not have the expected form`, { isTransient });
 }
 
 function timeUp(reason: "timeout" | "idleTimeout", limitMs: number): HttpFault {

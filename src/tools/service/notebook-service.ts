@@ -314,7 +314,7 @@ async function probe(
     ...(isListed && { network: "none" as const }),
   };
   try {
-    runtime.prepareDir(probed, sessionDir);
+    await runtime.prepareDir(probed, sessionDir);
     const started = runtime.createSandbox(
       probed,
       "notebooks need CPython in a sandbox",
