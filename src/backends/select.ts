@@ -1,10 +1,10 @@
-import { settingLayers } from "../config/environment.js";
+import { hostEnvironment, settingLayers } from "../config/environment.js";
 import { kindOf } from "../config/kinds.js";
 import { CellarError, isCellarError } from "../errors.js";
 import type { AgentSandbox, ISandbox, REPLConfig } from "./backend.js";
-import { hasSocket } from "./daemon/address.js";
-import { isDaemonAbsent } from "./daemon/connection.js";
-import { type DaemonOptions, DaemonRuntime, isRefusal } from "./daemon/runtime.js";
+import { daemonAddress, hasSocket } from "./daemon/address.js";
+import { isDaemonAbsent, isRefusal } from "./daemon/refusals.js";
+import type { DaemonOptions, DaemonRuntime } from "./daemon/runtime.js";
 import type { SessionDir } from "./host/session-dir.js";
 import type { NativeRuntime } from "./native/runtime.js";
 import { splitConfig } from "./options.js";
@@ -92,7 +92,8 @@ async function openRunningDaemon(
   config: REPLConfig,
 ): Promise<{ readonly sandbox: AgentSandbox } | { readonly reason: string }> {
   try {
-    if (!hasSocket(sharedDaemon().address)) return { reason: "no daemon is running" };
+    const address = shared.daemon?.address ?? daemonAddress(hostEnvironment().home);
+    if (!hasSocket(address)) return { reason: "no daemon is running" };
     return { sandbox: await openDaemon(config) };
   } catch (error) {
     if (isDaemonAbsent(error)) return { reason: "no daemon is running" };
@@ -103,7 +104,7 @@ async function openRunningDaemon(
 
 async function openDaemon(config: REPLConfig, options?: DaemonOptions): Promise<AgentSandbox> {
   try {
-    return await sharedDaemon().createSandbox(config, options);
+    return await (await sharedDaemon()).createSandbox(config, options);
   } catch (error) {
     if (!isCellarError(error, "INVALID_CONFIG")) throw error;
     // The daemon sees what is wrong, and this process where it came from.
@@ -113,7 +114,9 @@ async function openDaemon(config: REPLConfig, options?: DaemonOptions): Promise<
   }
 }
 
-function sharedDaemon(): DaemonRuntime {
+async function sharedDaemon(): Promise<DaemonRuntime> {
+  if (shared.daemon !== undefined) return shared.daemon;
+  const { DaemonRuntime } = await import("./daemon/runtime.js");
   shared.daemon ??= new DaemonRuntime();
   return shared.daemon;
 }

@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { hasSocket } from "../backends/daemon/address.js";
-import { DaemonRuntime, isRefusal } from "../backends/daemon/runtime.js";
+import { isRefusal } from "../backends/daemon/refusals.js";
+import { DaemonRuntime } from "../backends/daemon/runtime.js";
 import { isCellarError } from "../errors.js";
 import { PLAIN_OPTIONS, splitWords } from "./exec/arguments.js";
 import { type ExecOptions, execCells } from "./exec/cells.js";

@@ -3,13 +3,7 @@ import { CellarError, describeError } from "../errors.js";
 import { hideSecrets } from "./hide-secrets.js";
 import { HttpFault } from "./http-fault.js";
 import { retryAfter } from "./retry.js";
-import {
-  type BodyReader,
-  type HttpResponse,
-  type Post,
-  postBy,
-  postDirectly,
-} from "./transport.js";
+import type { BodyReader, HttpResponse, Post } from "./transport.js";
 
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 /** A longer error body is not quoted. */
@@ -78,9 +72,12 @@ export class Endpoint {
     });
   }
 
-  #send(post: Post): Promise<HttpResponse> {
+  async #send(post: Post): Promise<HttpResponse> {
     const fetch = this.#fetch;
-    return fetch === undefined ? postDirectly(this.#url, post) : postBy(fetch, this.#url, post);
+    const { postBy, postDirectly } = await import("./transport.js");
+    return await (fetch === undefined
+      ? postDirectly(this.#url, post)
+      : postBy(fetch, this.#url, post));
   }
 
   async postJson(content: unknown, signal: AbortSignal): Promise<unknown> {

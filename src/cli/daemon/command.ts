@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import { type DaemonAddress, daemonAddress } from "../../backends/daemon/address.js";
-import { DaemonConnection, isDaemonAbsent } from "../../backends/daemon/connection.js";
+import { DaemonConnection } from "../../backends/daemon/connection.js";
 import { startDaemon } from "../../backends/daemon/launch.js";
+import { isDaemonAbsent } from "../../backends/daemon/refusals.js";
 import { hostEnvironment, packageVersion } from "../../config/environment.js";
 import { counted } from "../../errors.js";
 import type { Result } from "../../protocol/messages.js";
