@@ -95,7 +95,7 @@ function wrongImports(sources: Sources): string[] {
 const NATIVE = "src/backends/native/";
 /** Everything else depends on the interfaces of backend.ts and stateful-sandbox.ts. */
 const NATIVE_USERS = [
-  "src/backends/select.ts",
+  "src/backends/shared.ts",
   "src/cli/doctor/diagnosis.ts",
   "src/index.ts",
   "src/server/daemon/daemon.ts",
@@ -313,12 +313,12 @@ describe("the checks above", () => {
 
   it("find a notebook or Pyodide that knows the native backend", () => {
     const sources = made({
-      "src/backends/select.ts": 'import("./native/runtime.js");',
+      "src/backends/shared.ts": 'import("./native/runtime.js");',
       "src/backends/native/runtime.ts": 'import { Zygote } from "./zygote/zygote.js";',
       "src/backends/pyodide/session.ts": 'import { wall } from "../native/wall/wall.js";',
       "src/notebook/options.ts":
         'import type { NativeRuntime } from "../backends/native/runtime.js";',
-      "src/notebook/run-once.ts": 'import { sharedRuntime } from "../backends/select.js";',
+      "src/notebook/run-once.ts": 'import { sharedRuntime } from "../backends/shared.js";',
       "src/notebook/notebook.test.ts": 'import "../backends/native/runtime.js";',
     });
     expect(nativeImports(sources)).toEqual([

@@ -4,29 +4,12 @@ import { CellarError, isCellarError } from "../errors.js";
 import type { AgentSandbox, ISandbox, REPLConfig } from "./backend.js";
 import { daemonAddress, hasSocket } from "./daemon/address.js";
 import { isDaemonAbsent, isRefusal } from "./daemon/refusals.js";
-import type { DaemonOptions, DaemonRuntime } from "./daemon/runtime.js";
+import type { DaemonOptions } from "./daemon/runtime.js";
 import type { SessionDir } from "./host/session-dir.js";
-import type { NativeRuntime } from "./native/runtime.js";
 import { splitConfig } from "./options.js";
-import type { PyodideRuntime } from "./pyodide/runtime.js";
+import { sharedDaemon, sharedPyodide, sharedRuntime } from "./shared.js";
 
 const BACKENDS = ["auto", "native", "daemon", "pyodide"] as const;
-
-/** What is worth sharing by everything in a process, so there is one of each. */
-const shared: {
-  runtime?: NativeRuntime;
-  pyodide?: PyodideRuntime;
-  daemon?: DaemonRuntime;
-  ending?: Promise<unknown>;
-} = {};
-
-/** The native runtime of this process, loaded on first use. */
-export async function sharedRuntime(): Promise<NativeRuntime> {
-  if (shared.runtime !== undefined) return shared.runtime;
-  const { NativeRuntime } = await import("./native/runtime.js");
-  shared.runtime ??= new NativeRuntime();
-  return shared.runtime;
-}
 
 export function createSandbox(config: REPLConfig = {}): Promise<ISandbox> {
   return openSandbox(config);
@@ -92,8 +75,8 @@ async function openRunningDaemon(
   config: REPLConfig,
 ): Promise<{ readonly sandbox: AgentSandbox } | { readonly reason: string }> {
   try {
-    const address = shared.daemon?.address ?? daemonAddress(hostEnvironment().home);
-    if (!hasSocket(address)) return { reason: "no daemon is running" };
+    if (!hasSocket(daemonAddress(hostEnvironment().home)))
+      return { reason: "no daemon is running" };
     return { sandbox: await openDaemon(config) };
   } catch (error) {
     if (isDaemonAbsent(error)) return { reason: "no daemon is running" };
@@ -114,31 +97,6 @@ async function openDaemon(config: REPLConfig, options?: DaemonOptions): Promise<
   }
 }
 
-async function sharedDaemon(): Promise<DaemonRuntime> {
-  if (shared.daemon !== undefined) return shared.daemon;
-  const { DaemonRuntime } = await import("./daemon/runtime.js");
-  shared.daemon ??= new DaemonRuntime();
-  return shared.daemon;
-}
-
 async function openPyodide(config: REPLConfig, chosen?: string): Promise<AgentSandbox> {
-  const { PyodideRuntime } = await import("./pyodide/runtime.js");
-  shared.pyodide ??= new PyodideRuntime();
-  return await shared.pyodide.createSandbox(config, chosen);
-}
-
-/** Ends every zygote and session of this process; without it they end with the process. */
-export async function shutdown(): Promise<void> {
-  const { runtime, pyodide, daemon, ending } = shared;
-  delete shared.runtime;
-  delete shared.pyodide;
-  delete shared.daemon;
-  // A second call must not say that all is over while the first is still at work.
-  shared.ending = Promise.all([
-    ending?.catch(() => {}),
-    runtime?.[Symbol.asyncDispose](),
-    pyodide?.[Symbol.asyncDispose](),
-    daemon?.[Symbol.asyncDispose](),
-  ]);
-  await shared.ending;
+  return await (await sharedPyodide()).createSandbox(config, chosen);
 }

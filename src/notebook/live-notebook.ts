@@ -1,8 +1,8 @@
 import type { FileContent } from "../backends/files/file-content.js";
 import { normalPath } from "../backends/files/file-path.js";
 import type { FileListing, ReadOptions } from "../backends/files/workspace-file.js";
-import { sharedRuntime } from "../backends/select.js";
 import { checkLimit } from "../backends/session/checks.js";
+import { sharedRuntime } from "../backends/shared.js";
 import type { StatefulRuntime } from "../backends/stateful-sandbox.js";
 import { TaskQueue } from "../concurrency/task-queue.js";
 import { CellarError } from "../errors.js";

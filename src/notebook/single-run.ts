@@ -1,7 +1,7 @@
 import { constants } from "node:buffer";
 import type { CodeExecution } from "../backends/backend.js";
 import { checkRuntime, splitConfig } from "../backends/options.js";
-import { sharedRuntime } from "../backends/select.js";
+import { sharedRuntime } from "../backends/shared.js";
 import type { StatefulSandbox } from "../backends/stateful-sandbox.js";
 import { kindOf } from "../config/kinds.js";
 import { resolveSettings, type Settings } from "../config.js";
