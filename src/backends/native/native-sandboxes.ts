@@ -2,6 +2,7 @@ import type { HostEnvironment } from "../../config/environment.js";
 import { resolveSettings, type Settings } from "../../config.js";
 import { CellarError } from "../../errors.js";
 import type { Mount } from "../../isolation/bwrap.js";
+import type { EarlyAnswer } from "../../isolation/interpreter-question.js";
 import type { REPLConfig } from "../backend.js";
 import { makeSessionDir, type SessionDir } from "../host/session-dir.js";
 import { abortable, splitConfig } from "../options.js";
@@ -21,6 +22,7 @@ export interface SandboxesPlan {
   readonly hostEnvironment: HostEnvironment;
   /** The settings from outside the code. */
   readonly layers: Record<string, unknown>;
+  readonly early: EarlyAnswer | undefined;
 }
 
 /** What a runtime does once it is used: opens sandboxes, and holds the zygotes that those alike share. */
@@ -29,6 +31,7 @@ export class NativeSandboxes {
   readonly #hostEnvironment: HostEnvironment;
   readonly #zygoteHosts = new Map<string, ZygoteHost>();
   readonly #layers: Record<string, unknown>;
+  readonly #early: EarlyAnswer | undefined;
   readonly #resolved = new Map<string, Settings>();
   readonly #usual = new WeakMap<Settings, ZygoteHost>();
   readonly #folders = new Set<Disposable>();
@@ -38,10 +41,11 @@ export class NativeSandboxes {
   };
   #isClosed = false;
 
-  constructor({ hasWalls, hostEnvironment, layers }: SandboxesPlan) {
+  constructor({ hasWalls, hostEnvironment, layers, early }: SandboxesPlan) {
     this.#hasWalls = hasWalls;
     this.#hostEnvironment = hostEnvironment;
     this.#layers = layers;
+    this.#early = early;
     this.#singles = new SingleProcesses(hostEnvironment, this.#folders);
   }
 
@@ -97,6 +101,7 @@ export class NativeSandboxes {
       mounts,
       sessionRoot,
       hostEnvironment: this.#hostEnvironment,
+      early: this.#early,
       folders: this.#folders,
     });
     if (this.#zygoteHosts.size === 0) process.on("exit", this.#sweep);

@@ -38,30 +38,33 @@ export class NativeRuntime implements StatefulRuntime, AsyncDisposable {
     chosen?: string,
     dir?: SessionDir,
   ): Promise<NativePythonSandbox> {
-    return await (await this.#loaded()).createSandbox(config, chosen, dir);
+    return await (await this.#loaded(config)).createSandbox(config, chosen, dir);
   }
 
   /** Makes the folder of a sandbox of this kind; quickly, where a spare one has a session in it. */
   async prepareDir(config: REPLConfig, dir: SessionDir): Promise<void> {
-    (await this.#loaded()).prepareDir(config, dir);
+    (await this.#loaded(config)).prepareDir(config, dir);
   }
 
   async zygotes(settings: Settings): Promise<ZygoteHost> {
-    return (await this.#loaded()).zygotes(settings);
+    return (await this.#loaded(settings)).zygotes(settings);
   }
 
-  #loaded(): Promise<NativeSandboxes> {
+  #loaded(wishes: Pick<REPLConfig, "python">): Promise<NativeSandboxes> {
     if (this.#isClosed) return Promise.reject(closedError("the runtime was shut down"));
-    this.#sandboxes ??= this.#load();
+    this.#sandboxes ??= this.#load(wishes.python ?? this.#layers.python);
     return this.#sandboxes;
   }
 
-  async #load(): Promise<NativeSandboxes> {
+  async #load(python: unknown): Promise<NativeSandboxes> {
+    const { answerEarly } = await import("../host/early-answer.js");
+    const early = answerEarly(python, this.#hostEnvironment);
     const { NativeSandboxes } = await import("./native-sandboxes.js");
     return new NativeSandboxes({
       hasWalls: this.#hasWalls,
       hostEnvironment: this.#hostEnvironment,
       layers: this.#layers,
+      early,
     });
   }
 

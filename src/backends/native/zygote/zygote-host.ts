@@ -5,6 +5,7 @@ import type { HostEnvironment } from "../../../config/environment.js";
 import type { Settings } from "../../../config.js";
 import type { Mount } from "../../../isolation/bwrap.js";
 import type { Interpreter } from "../../../isolation/interpreter.js";
+import type { EarlyAnswer } from "../../../isolation/interpreter-question.js";
 import { assess, type IsolationReport } from "../../../isolation/levels.js";
 import type { Limits } from "../../../protocol/messages.js";
 import type { SandboxInfo } from "../../backend.js";
@@ -17,6 +18,7 @@ import type { Session } from "../../session/session.js";
 import { SessionPool } from "../pool/session-pool.js";
 import { SpareSessionDirs } from "../pool/spare-session-dirs.js";
 import { Templates } from "../pool/templates.js";
+import { compileRunner } from "../wall/bytecode.js";
 import { startGroupedWall } from "../wall/grouped-wall.js";
 import { probeWalls } from "../wall/probe.js";
 import { shutDown } from "../wall/single-process.js";
@@ -38,6 +40,8 @@ export interface ZygoteHostOptions {
   /** The folder of session folders, where sessions may have any. */
   readonly sessionRoot?: string | undefined;
   readonly hostEnvironment: HostEnvironment;
+  /** What the interpreter says of itself, where it was asked in advance. */
+  readonly early?: EarlyAnswer | undefined;
   /** What must not be left behind when the process ends. */
   readonly folders: Set<Disposable>;
 }
@@ -195,9 +199,9 @@ export class ZygoteHost {
   }
 
   async #start(): Promise<Generation> {
-    const { settings, mounts, sessionRoot, hostEnvironment, folders } = this.#options;
+    const { settings, mounts, sessionRoot, hostEnvironment, early, folders } = this.#options;
     const stores = sessionRoot === undefined ? [] : [sessionRoot];
-    const parts = await findWallParts(settings, hostEnvironment, stores);
+    const parts = await findWallParts(settings, hostEnvironment, stores, early);
     const { interpreter, runner, folder, identity, sharesNetwork } = parts;
     const owner = identity ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
     folders.add(folder);
@@ -226,13 +230,24 @@ export class ZygoteHost {
         { owner, path: hostEnvironment.path, userManager: hostEnvironment.userManager },
       );
       if (cgroups.version !== undefined) undo.push(() => cgroups.dispose());
+      const compiling = compileRunner(interpreter, runner);
+      undo.push(() => compiling?.[Symbol.dispose]());
       const preload = preloadNames(settings.preload);
       const zygote = new Zygote(wall, listener, { preload, group, sharesNetwork });
       started = zygote;
       undo.push(() => zygote.close());
-      const report = await zygote.report;
       const limits = wireLimits(settings.limits);
-      const probed = zygote.forker.spawn({ limits, keepCheckpoints: 1, warmUp: false });
+      const { keepCheckpoints, poolSize } = settings;
+      const size = sessionRoot === undefined ? poolSize : 0;
+      const spawn = (keep: number) =>
+        zygote.forker.spawn({ limits, keepCheckpoints: keep, warmUp: false });
+      // With nothing to preload it is ready soon, and what sessions need before is made meanwhile.
+      const isQuick = preload.length === 0;
+      const early = isQuick ? spawn(1) : undefined;
+      const isFirstWanted = isQuick && size === 0 && sessionRoot === undefined;
+      const first = isFirstWanted ? spawn(keepCheckpoints) : undefined;
+      const report = await zygote.report;
+      const probed = early ?? spawn(1);
       const facts = await probeWalls({
         session: probed,
         zygotePid: zygote.pid ?? 0,
@@ -243,10 +258,8 @@ export class ZygoteHost {
       probed.close();
       const isolation = assess(facts);
       const info = describe(isolation, interpreter);
-      const { keepCheckpoints, poolSize } = settings;
-      const size = sessionRoot === undefined ? poolSize : 0;
       const plan = { zygote, limits, keepCheckpoints };
-      const pool = new SessionPool({ ...plan, size });
+      const pool = new SessionPool({ ...plan, size, first });
       const spareDirs = new SpareSessionDirs({ ...plan, sessionRoot, isWanted: poolSize > 0 });
       pool.fill();
       const { temporary } = hostEnvironment;
