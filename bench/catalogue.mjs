@@ -5,9 +5,11 @@ import { checkpointedCell } from "./rows/checkpointed-cell.mjs";
 import { coldStart } from "./rows/cold-start.mjs";
 import { context } from "./rows/context.mjs";
 import { daemonExec } from "./rows/daemon-exec.mjs";
+import { exec } from "./rows/exec.mjs";
 import { explore } from "./rows/explore.mjs";
 import { forkNotebook } from "./rows/fork-notebook.mjs";
 import { grep } from "./rows/grep.mjs";
+import { importPackage } from "./rows/import.mjs";
 import { liveCell } from "./rows/live-cell.mjs";
 import { mcpCell } from "./rows/mcp.mjs";
 import { isolatedSession, newSession } from "./rows/new-session.mjs";
@@ -46,6 +48,8 @@ export const BENCHMARKS = [
   rlmFanout,
   rlmBudget,
   daemonExec,
+  importPackage,
+  exec,
   toonSaving,
   explore,
   rlmTokens,
