@@ -34,8 +34,7 @@ export {
 export { NativeRuntime } from "./backends/native/runtime.js";
 export { NativePythonSandbox } from "./backends/native/sandbox.js";
 export { DirectPyodideSandbox, PyodideSandbox } from "./backends/pyodide/sandbox.js";
-export { createSandbox } from "./backends/select.js";
-export { shutdown } from "./backends/shared.js";
+export { createSandbox, shutdown } from "./backends/shared.js";
 export type { IsolationLevel, LimitSettings } from "./config.js";
 export { CellarError, type ErrorCode, isCellarError } from "./errors.js";
 export { Notebook } from "./notebook/notebook.js";

@@ -1,7 +1,7 @@
 import { hostEnvironment, settingLayers } from "../config/environment.js";
 import { kindOf } from "../config/kinds.js";
 import { CellarError, isCellarError } from "../errors.js";
-import type { AgentSandbox, ISandbox, REPLConfig } from "./backend.js";
+import type { AgentSandbox, REPLConfig } from "./backend.js";
 import { daemonAddress, hasSocket } from "./daemon/address.js";
 import { isDaemonAbsent, isRefusal } from "./daemon/refusals.js";
 import type { DaemonOptions } from "./daemon/runtime.js";
@@ -10,10 +10,6 @@ import { splitConfig } from "./options.js";
 import { sharedDaemon, sharedPyodide, sharedRuntime } from "./shared.js";
 
 const BACKENDS = ["auto", "native", "daemon", "pyodide"] as const;
-
-export function createSandbox(config: REPLConfig = {}): Promise<ISandbox> {
-  return openSandbox(config);
-}
 
 /**
  * `cold` is for a backend that has to start its Python first, where waiting ahead does not pay;

@@ -21,8 +21,7 @@ import { packageVersion } from "../../config/environment.js";
 import { PROTOCOL_VERSION } from "../../protocol/bounds.js";
 import { Peer } from "../../protocol/peer.js";
 import type { Mount } from "../backend.js";
-import { createSandbox } from "../select.js";
-import { shutdown } from "../shared.js";
+import { createSandbox, shutdown } from "../shared.js";
 import { DaemonConnection } from "./connection.js";
 
 const { runtime: probed, unavailable } = await openNativeRuntime();

@@ -1,6 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { createSandbox } from "../../backends/select.js";
-import { shutdown } from "../../backends/shared.js";
+import { createSandbox, shutdown } from "../../backends/shared.js";
 import { replayRun } from "./recorded-run.js";
 
 afterAll(shutdown);
