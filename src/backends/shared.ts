@@ -1,4 +1,3 @@
-import type { ISandbox, REPLConfig } from "./backend.js";
 import type { DaemonRuntime } from "./daemon/runtime.js";
 import type { NativeRuntime } from "./native/runtime.js";
 import type { PyodideRuntime } from "./pyodide/runtime.js";
@@ -31,11 +30,6 @@ export async function sharedPyodide(): Promise<PyodideRuntime> {
   const { PyodideRuntime } = await import("./pyodide/runtime.js");
   shared.pyodide ??= new PyodideRuntime();
   return shared.pyodide;
-}
-
-export async function createSandbox(config: REPLConfig = {}): Promise<ISandbox> {
-  const { openSandbox } = await import("./select.js");
-  return await openSandbox(config);
 }
 
 /** Ends every zygote and session of this process; without it they end with the process. */

@@ -1,5 +1,5 @@
 import type { ISandbox } from "../../backends/backend.js";
-import { createSandbox } from "../../backends/shared.js";
+import { createSandbox } from "../../backends/create-sandbox.js";
 import { isCellarError } from "../../errors.js";
 import { claimOf } from "../../isolation/levels.js";
 import { EXIT } from "../exit-codes.js";

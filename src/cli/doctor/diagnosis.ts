@@ -1,9 +1,10 @@
 import type { Isolation, REPLConfig } from "../../backends/backend.js";
+import { createSandbox } from "../../backends/create-sandbox.js";
 import { daemonAddress, hasSocket } from "../../backends/daemon/address.js";
 import { findInterpreter } from "../../backends/host/find-interpreter.js";
 import type { NativeRuntime } from "../../backends/native/runtime.js";
 import { preloadNames } from "../../backends/native/zygote/preload.js";
-import { createSandbox, sharedRuntime } from "../../backends/shared.js";
+import { sharedRuntime } from "../../backends/shared.js";
 import { hostEnvironment } from "../../config/environment.js";
 import type { IsolationLevel, Settings } from "../../config.js";
 import { isCellarError } from "../../errors.js";

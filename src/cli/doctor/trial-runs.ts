@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { AgentRepl } from "../../agent/agent-repl.js";
 import type { REPLConfig, SandboxInfo } from "../../backends/backend.js";
-import { createSandbox } from "../../backends/shared.js";
+import { createSandbox } from "../../backends/create-sandbox.js";
 import { unlessAborted } from "../../concurrency/abort.js";
 import { keepingAlive } from "../../concurrency/keep-alive.js";
 import { CellarError } from "../../errors.js";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { planAgent, withPolicy } from "../../agent/options.js";
 import type { ISandbox, REPLConfig } from "../../backends/backend.js";
-import { createSandbox } from "../../backends/shared.js";
+import { createSandbox } from "../../backends/create-sandbox.js";
 import { onAbort } from "../../concurrency/abort.js";
 import { hostEnvironment, terminalEnvironment, userFolders } from "../../config/environment.js";
 import { EXIT } from "../exit-codes.js";
