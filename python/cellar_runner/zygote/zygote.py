@@ -83,13 +83,18 @@ def serve(channel: Channel, requests: socket.socket, orders: socket.socket, boot
     loaded, absent, seconds = preload(boot["preload"])
     warm_up()
     zygote = Zygote(channel, requests, orders, boot)
-    fork_memory.merge_mappings()
+    # With nothing preloaded there is little to share, and somebody waits for the first session.
+    is_large = bool(boot["preload"])
+    if is_large:
+        fork_memory.merge_mappings()
     gc.collect()
     fork_memory.trim()
     gc.disable()
-    zygote.plugs = fork_memory.fill_holes()
+    if is_large:
+        zygote.plugs = fork_memory.fill_holes()
     gc.freeze()
-    fork_memory.collapse_heap()
+    if is_large:
+        fork_memory.collapse_heap()
     channel.notify(
         "ready",
         {

@@ -243,11 +243,11 @@ export class ZygoteHost {
         zygote.forker.spawn({ limits, keepCheckpoints: keep, warmUp: false });
       // With nothing to preload it is ready soon, and what sessions need before is made meanwhile.
       const isQuick = preload.length === 0;
-      const early = isQuick ? spawn(1) : undefined;
+      const ahead = isQuick ? spawn(1) : undefined;
       const isFirstWanted = isQuick && size === 0 && sessionRoot === undefined;
       const first = isFirstWanted ? spawn(keepCheckpoints) : undefined;
       const report = await zygote.report;
-      const probed = early ?? spawn(1);
+      const probed = ahead ?? spawn(1);
       const facts = await probeWalls({
         session: probed,
         zygotePid: zygote.pid ?? 0,
