@@ -69,7 +69,9 @@ async function bundleCommandLine(build, folder) {
     await build({
       ...OPTIONS,
       // Traces of errors keep the names of functions.
-      minifyIdentifiers: false,
+      minify: false,
+      minifyWhitespace: true,
+      minifySyntax: true,
       entryPoints: [join(cli, program)],
       outdir,
       splitting: true,
