@@ -36,6 +36,15 @@ class Zygote(ForkServer):
         # What fills the holes of the heap, and must be kept.
         self.plugs: list[bytes] = []
 
+    def make_forks_cheap(self) -> None:
+        fork_memory.merge_mappings()
+        gc.collect()
+        fork_memory.trim()
+        gc.disable()
+        self.plugs = fork_memory.fill_holes()
+        gc.freeze()
+        fork_memory.collapse_heap()
+
     def _template(self, params):
         file = self._receive_file(params["template"])
         try:
@@ -84,17 +93,10 @@ def serve(channel: Channel, requests: socket.socket, orders: socket.socket, boot
     warm_up()
     zygote = Zygote(channel, requests, orders, boot)
     # With nothing preloaded there is little to share, and somebody waits for the first session.
-    is_large = bool(boot["preload"])
-    if is_large:
-        fork_memory.merge_mappings()
-    gc.collect()
-    fork_memory.trim()
+    if boot["preload"]:
+        zygote.make_forks_cheap()
     gc.disable()
-    if is_large:
-        zygote.plugs = fork_memory.fill_holes()
     gc.freeze()
-    if is_large:
-        fork_memory.collapse_heap()
     channel.notify(
         "ready",
         {

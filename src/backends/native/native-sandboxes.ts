@@ -9,7 +9,8 @@ import { abortable, splitConfig } from "../options.js";
 import { PythonSandbox } from "../session/sandbox.js";
 import { NativePythonSandbox } from "./sandbox.js";
 import { SessionOpener } from "./session-opener.js";
-import { SingleProcesses, shutDown } from "./wall/single-process.js";
+import { shutDown } from "./shut-down.js";
+import { SingleProcesses } from "./wall/single-process.js";
 import { ZygoteHost } from "./zygote/zygote-host.js";
 
 const MAX_REMEMBERED = 100;

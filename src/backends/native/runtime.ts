@@ -3,10 +3,10 @@ import { checkNames, requireOptions } from "../../config/kinds.js";
 import type { Settings } from "../../config.js";
 import type { REPLConfig } from "../backend.js";
 import type { SessionDir } from "../host/session-dir.js";
-import { closedError } from "../session/checks.js";
 import type { StatefulRuntime } from "../stateful-sandbox.js";
 import type { NativeSandboxes } from "./native-sandboxes.js";
 import type { NativePythonSandbox } from "./sandbox.js";
+import { shutDown } from "./shut-down.js";
 import type { ZygoteHost } from "./zygote/zygote-host.js";
 
 export interface RuntimeOptions {
@@ -51,7 +51,7 @@ export class NativeRuntime implements StatefulRuntime, AsyncDisposable {
   }
 
   #loaded(wishes: Pick<REPLConfig, "python">): Promise<NativeSandboxes> {
-    if (this.#isClosed) return Promise.reject(closedError("the runtime was shut down"));
+    if (this.#isClosed) return Promise.reject(shutDown());
     this.#sandboxes ??= this.#load(wishes.python ?? this.#layers.python);
     return this.#sandboxes;
   }

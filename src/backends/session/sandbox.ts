@@ -49,8 +49,10 @@ export class PythonSandbox extends SandboxFiles implements StatefulSandbox, Agen
     callbacks: Callbacks,
   ): Promise<T> {
     // Only here: whoever merely asks for `instanceof` needs none of it.
-    const { CurrentSession } = await import("./current-session.js");
-    const lease = await sessions.open();
+    const [lease, { CurrentSession }] = await Promise.all([
+      sessions.open(),
+      import("./current-session.js"),
+    ]);
     const session = new CurrentSession({ sessions, settings, callbacks }, lease);
     const sandbox = new Kind(settings, session);
     await session
