@@ -6,10 +6,12 @@ import { coldStart } from "./rows/cold-start.mjs";
 import { context } from "./rows/context.mjs";
 import { daemonExec } from "./rows/daemon-exec.mjs";
 import { defaultCell, defaultCellTail, spacedCell } from "./rows/default-cell.mjs";
+import { exec } from "./rows/exec.mjs";
 import { explore } from "./rows/explore.mjs";
 import { checkpointCpu, undoVsFork } from "./rows/fork-cost.mjs";
 import { forkNotebook } from "./rows/fork-notebook.mjs";
 import { grep } from "./rows/grep.mjs";
+import { importPackage } from "./rows/import.mjs";
 import { liveCell } from "./rows/live-cell.mjs";
 import { loadedCell } from "./rows/loaded-cell.mjs";
 import { mcpCell } from "./rows/mcp.mjs";
@@ -61,6 +63,8 @@ export const BENCHMARKS = [
   rlmFanout,
   rlmBudget,
   daemonExec,
+  importPackage,
+  exec,
   toonSaving,
   explore,
   rlmTokens,

@@ -12,8 +12,8 @@ export function openRuntime() {
 }
 
 /** Starts the zygote for this config, fills its pool, and describes it. */
-export function warm(runtime, config) {
-  return runtime.zygotes(resolveSettings({ ...AS_FOUND, ...config })).warm();
+export async function warm(runtime, config) {
+  return (await runtime.zygotes(resolveSettings({ ...AS_FOUND, ...config }))).warm();
 }
 
 export function open(runtime, config) {

@@ -5,11 +5,10 @@ import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Loaded on demand, and never by bundled code. */
-const ELSEWHERE = ["./launch.js", "./spool.js"];
-
-/** Bundled: each package is ten times as large as the part that is used. */
+/** Bundled: each package is ten times as large as the part that is used, or is many small files. */
 export const VENDORED = [
+  "commander",
+  "zod",
   "gpt-tokenizer/encoding/o200k_base",
   "@modelcontextprotocol/client",
   "@modelcontextprotocol/client/stdio",
@@ -24,7 +23,14 @@ export const VENDORED = [
 /** The parts of packages in dist/protocol/daemon-contract.js. */
 const CONTRACT_INPUTS = ["node_modules/ajv/dist/runtime/ucs2length.js"];
 
+/** Not where it is quoted, as in code that is rewritten at run time. */
+const OWN_ADDRESS = /(?<!")\bimport\.meta\.url\b(?!")/;
+
 const LICENCES = "LICENSES.txt";
+
+/** What main.js starts, and the folder of their bundles beside it. */
+const PROGRAMS = ["fast-exec.js", "program.js"];
+const BUNDLES = "bundles";
 const OPTIONS = {
   bundle: true,
   platform: "node",
@@ -38,8 +44,8 @@ export async function bundle(folder = root) {
   // Leftovers of an earlier build would hide that this one failed.
   rmSync(join(folder, "dist", "vendor"), { recursive: true, force: true });
   const { build } = await import("esbuild");
-  await bundleFastExec(build, join(folder, "dist", "cli", "fast-exec.js"));
   await vendor(build, folder);
+  await bundleCommandLine(build, folder);
   copyAssets(folder);
 }
 
@@ -51,15 +57,71 @@ function copyAssets(folder) {
   }
 }
 
-/** Bundles the fast path of `cellar exec` into one file: loading many takes longer than a cell. */
-async function bundleFastExec(build, file) {
-  await build({
-    ...OPTIONS,
-    entryPoints: [file],
-    outfile: file,
-    allowOverwrite: true,
-    external: ELSEWHERE,
-  });
+/**
+ * Bundles the command line into few files: loading many takes longer than a cell. Its programs are
+ * bundled apart, since what two share would be in files of its own.
+ */
+async function bundleCommandLine(build, folder) {
+  const cli = join(folder, "dist", "cli");
+  const outdir = join(cli, BUNDLES);
+  rmSync(outdir, { recursive: true, force: true });
+  for (const program of PROGRAMS) {
+    await build({
+      ...OPTIONS,
+      // Traces of errors keep the names of functions.
+      minify: false,
+      minifyWhitespace: true,
+      minifySyntax: true,
+      entryPoints: [join(cli, program)],
+      outdir,
+      splitting: true,
+      packages: "external",
+      plugins: [vendorStays(folder), placesStay(folder, outdir)],
+    });
+  }
+  const main = join(cli, "main.js");
+  writeFileSync(
+    main,
+    PROGRAMS.reduce(
+      (code, program) => code.replace(`"./${program}"`, `"./${BUNDLES}/${program}"`),
+      readFileSync(main, "utf8"),
+    ),
+  );
+  for (const path of readdirSync(cli, { recursive: true })) {
+    const isOwn = path === "main.js" || [BUNDLES, "assets"].some((name) => path.includes(name));
+    if (path.endsWith(".js") && !isOwn) rmSync(join(cli, path));
+  }
+}
+
+/** What is in `dist/vendor` is shared with the library, so it is not bundled again. */
+function vendorStays(folder) {
+  const vendored = join(folder, "dist", "vendor");
+  return {
+    name: "vendor-stays",
+    setup({ onResolve }) {
+      onResolve({ filter: /^\.\.?\/.*vendor\// }, ({ path, resolveDir }) => {
+        const file = join(resolveDir, path);
+        if (!file.startsWith(vendored)) return undefined;
+        return { path: `../../vendor${file.slice(vendored.length)}`, external: true };
+      });
+    },
+  };
+}
+
+/** Gives each module its own address, although its code is in a chunk. */
+function placesStay(folder, outdir) {
+  return {
+    name: "places-stay",
+    setup({ onLoad }) {
+      onLoad({ filter: /\/dist\/.*\.js$/ }, ({ path }) => {
+        const code = readFileSync(path, "utf8");
+        if (!path.startsWith(join(folder, "dist")) || !OWN_ADDRESS.test(code)) return undefined;
+        const place = relative(outdir, path).replaceAll(sep, "/");
+        const address = `new URL(${JSON.stringify(place)}, import.meta.url).href`;
+        return { contents: code.replaceAll(new RegExp(OWN_ADDRESS, "g"), address) };
+      });
+    },
+  };
 }
 
 /** Bundles the used parts of some packages into `dist/vendor`, and makes the compiled files import them from there. */
@@ -74,7 +136,8 @@ async function vendor(build, folder) {
     splitting: true,
     // A CommonJS module has no named exports in the bundle.
     mainFields: ["module", "main"],
-    external: ["zod", "@opentelemetry/api"],
+    external: ["@opentelemetry/api"],
+    plugins: [englishOnly],
     charset: "utf8",
     legalComments: "none",
     metafile: true,
@@ -91,10 +154,20 @@ async function vendor(build, folder) {
     if (!path.endsWith(".js") || path.startsWith(`vendor${sep}`)) continue;
     const file = join(dist, path);
     const code = readFileSync(file, "utf8");
-    const changed = withVendored(code, relative(dirname(file), outdir).replaceAll(sep, "/"));
+    const changed = withVendored(code, `./${relative(dirname(file), outdir).replaceAll(sep, "/")}`);
     if (changed !== code) writeFileSync(file, changed);
   }
 }
+
+/** Zod's messages in other languages are more code than the rest of it. */
+const englishOnly = {
+  name: "english-only",
+  setup({ onLoad }) {
+    onLoad({ filter: /\/zod\/v4\/locales\/index\.js$/ }, () => ({
+      contents: 'export { default as en } from "./en.js";',
+    }));
+  },
+};
 
 function withVendored(code, vendored) {
   return code.replace(/(\bfrom |\bimport\()"([^".][^"]*)"/g, (whole, before, name) =>

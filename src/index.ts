@@ -21,6 +21,7 @@ export type {
   SandboxInfo,
   StateReport,
 } from "./backends/backend.js";
+export { createSandbox } from "./backends/create-sandbox.js";
 export { DaemonClientSandbox } from "./backends/daemon/sandbox.js";
 export type { FileContent } from "./backends/files/file-content.js";
 export type { FileOptions } from "./backends/files/sandbox-files.js";
@@ -34,7 +35,7 @@ export {
 export { NativeRuntime } from "./backends/native/runtime.js";
 export { NativePythonSandbox } from "./backends/native/sandbox.js";
 export { DirectPyodideSandbox, PyodideSandbox } from "./backends/pyodide/sandbox.js";
-export { createSandbox, shutdown } from "./backends/select.js";
+export { shutdown } from "./backends/shared.js";
 export type { IsolationLevel, LimitSettings } from "./config.js";
 export { CellarError, type ErrorCode, isCellarError } from "./errors.js";
 export { Notebook } from "./notebook/notebook.js";

@@ -35,6 +35,8 @@ const RATIOS = [
   "context_500mb_vs_read",
   "batched_vs_ideal",
   "daemon_exec_vs_python",
+  "import_vs_node",
+  "exec_vs_python",
   "toon_saving_percent",
   "tokens_full_vs_explore",
   "grep_vs_ripgrep",

@@ -43,6 +43,7 @@ const MAX_LINES = 400;
 const MAX_FILES = 16;
 const GENERATED = /Generated from .*not to be edited/;
 const IMPORT = /\b(?:from|import)\s*\(?\s*["'](\.[^"']*)["']/g;
+const LATE_IMPORT = /\bimport\(\s*["'][^"']*["']\s*\)/g;
 const TYPE_IMPORT = /^\s*(?:import|export)\s+type\b[^;]*?\bfrom\s*["'][^"']*["'];?/gm;
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -95,7 +96,7 @@ function wrongImports(sources: Sources): string[] {
 const NATIVE = "src/backends/native/";
 /** Everything else depends on the interfaces of backend.ts and stateful-sandbox.ts. */
 const NATIVE_USERS = [
-  "src/backends/select.ts",
+  "src/backends/shared.ts",
   "src/cli/doctor/diagnosis.ts",
   "src/index.ts",
   "src/server/daemon/daemon.ts",
@@ -152,10 +153,11 @@ function wrongPythonImports(sources: Sources): string[] {
   });
 }
 
-/** Loops of imports that exist when the program runs: type imports are gone by then. */
+/** Loops of imports that exist while modules are loaded: type imports are gone by then, `import()` comes later. */
 function importCycles(
   sources: Sources,
-  targetsOf = (path: string, text: string) => importsOf(path, text.replace(TYPE_IMPORT, "")),
+  targetsOf = (path: string, text: string) =>
+    importsOf(path, text.replace(TYPE_IMPORT, "").replace(LATE_IMPORT, "")),
 ): string[] {
   const cycles: string[] = [];
   const finished = new Set<string>();
@@ -313,12 +315,12 @@ describe("the checks above", () => {
 
   it("find a notebook or Pyodide that knows the native backend", () => {
     const sources = made({
-      "src/backends/select.ts": 'import("./native/runtime.js");',
+      "src/backends/shared.ts": 'import("./native/runtime.js");',
       "src/backends/native/runtime.ts": 'import { Zygote } from "./zygote/zygote.js";',
       "src/backends/pyodide/session.ts": 'import { wall } from "../native/wall/wall.js";',
       "src/notebook/options.ts":
         'import type { NativeRuntime } from "../backends/native/runtime.js";',
-      "src/notebook/run-once.ts": 'import { sharedRuntime } from "../backends/select.js";',
+      "src/notebook/run-once.ts": 'import { sharedRuntime } from "../backends/shared.js";',
       "src/notebook/notebook.test.ts": 'import "../backends/native/runtime.js";',
     });
     expect(nativeImports(sources)).toEqual([
@@ -365,13 +367,15 @@ describe("the checks above", () => {
     expect(importsOf("src/cli/a.ts", text)).toEqual(["src/cli/b.ts"]);
   });
 
-  it("find a cycle, and let types point back", () => {
+  it("find a cycle, and let types and later imports point back", () => {
     const sources = made({
       "src/rlm/a.ts": 'import { b } from "./b.js";',
       "src/rlm/b.ts": 'import { c } from "./c.js";',
       "src/rlm/c.ts": 'import { a } from "./a.js";',
       "src/cli/d.ts": 'import { e } from "./e.js";',
       "src/cli/e.ts": 'import type { D } from "./d.js";',
+      "src/agent/f.ts": 'const g = () => import("./g.js");',
+      "src/agent/g.ts": 'import { f } from "./f.js";',
     });
     expect(importCycles(sources)).toEqual([
       "src/rlm/a.ts -> src/rlm/b.ts -> src/rlm/c.ts -> src/rlm/a.ts",

@@ -25,7 +25,7 @@ function defines(file: string, source: string, name: string): boolean {
   }
   if (new RegExp(`^(?:export )?const ${escaped}\\b`, "m").test(source)) return true;
   if (new RegExp(`^ {2}readonly ${escaped}\\b[^;\\n]*=`, "m").test(source)) return true;
-  const words = "(?:(?:export|static|async|get|function) )*";
+  const words = "(?:(?:export|static|override|async|get|function) )*";
   const heads = source.matchAll(new RegExp(`^(?: {2})?${words}${escaped}(?:<[^(]*>)?\\(`, "gm"));
   return [...heads].some(({ 0: head, index }) => isBody(source.slice(index + head.length)));
 }

@@ -1,9 +1,8 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { succeed } from "../program.mjs";
 import { median } from "../statistics.mjs";
 import { interleave, time } from "../stopwatch.mjs";
 import { Unavailable } from "../unavailable.mjs";
@@ -67,16 +66,4 @@ class Household {
     await this.cellar("daemon", "stop");
     rmSync(this.#home, { recursive: true, force: true });
   }
-}
-
-/** Runs a program and returns what it printed; throws if it fails, which would be measured as fast. */
-async function succeed(file, args, env = process.env) {
-  const child = spawn(file, args, { env, stdio: ["ignore", "pipe", "inherit"] });
-  let printed = "";
-  child.stdout.setEncoding("utf8").on("data", (text) => {
-    printed += text;
-  });
-  const [code] = await once(child, "close");
-  if (code !== 0) throw new Error(`${file} ${args.join(" ")} exited with ${code}`);
-  return printed;
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openNativeRuntime } from "../../test/support/native-runtime.js";
-import { shutdown } from "../backends/select.js";
+import { shutdown } from "../backends/shared.js";
 import { AGENT_FUNCTIONS } from "../protocol/agent/functions.js";
 import { AgentRepl, type AgentReplOptions } from "./agent-repl.js";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { agents } from "../../test/support/agents.js";
 import type { CodeExecution } from "../backends/backend.js";
-import { createSandbox } from "../backends/select.js";
+import { createSandbox } from "../backends/create-sandbox.js";
 
 const { start } = await agents();
 const TEXT = "first line\nthe white whale\nlast line";

@@ -1,36 +1,15 @@
-import { settingLayers } from "../config/environment.js";
+import { hostEnvironment, settingLayers } from "../config/environment.js";
 import { kindOf } from "../config/kinds.js";
 import { CellarError, isCellarError } from "../errors.js";
-import type { AgentSandbox, ISandbox, REPLConfig } from "./backend.js";
-import { hasSocket } from "./daemon/address.js";
-import { isDaemonAbsent } from "./daemon/connection.js";
-import { type DaemonOptions, DaemonRuntime, isRefusal } from "./daemon/runtime.js";
+import type { AgentSandbox, REPLConfig } from "./backend.js";
+import { daemonAddress, hasSocket } from "./daemon/address.js";
+import { isDaemonAbsent, isRefusal } from "./daemon/refusals.js";
+import type { DaemonOptions } from "./daemon/runtime.js";
 import type { SessionDir } from "./host/session-dir.js";
-import type { NativeRuntime } from "./native/runtime.js";
 import { splitConfig } from "./options.js";
-import type { PyodideRuntime } from "./pyodide/runtime.js";
+import { sharedDaemon, sharedPyodide, sharedRuntime } from "./shared.js";
 
 const BACKENDS = ["auto", "native", "daemon", "pyodide"] as const;
-
-/** What is worth sharing by everything in a process, so there is one of each. */
-const shared: {
-  runtime?: NativeRuntime;
-  pyodide?: PyodideRuntime;
-  daemon?: DaemonRuntime;
-  ending?: Promise<unknown>;
-} = {};
-
-/** The native runtime of this process, loaded on first use. */
-export async function sharedRuntime(): Promise<NativeRuntime> {
-  if (shared.runtime !== undefined) return shared.runtime;
-  const { NativeRuntime } = await import("./native/runtime.js");
-  shared.runtime ??= new NativeRuntime();
-  return shared.runtime;
-}
-
-export function createSandbox(config: REPLConfig = {}): Promise<ISandbox> {
-  return openSandbox(config);
-}
 
 /**
  * `cold` is for a backend that has to start its Python first, where waiting ahead does not pay;
@@ -92,7 +71,8 @@ async function openRunningDaemon(
   config: REPLConfig,
 ): Promise<{ readonly sandbox: AgentSandbox } | { readonly reason: string }> {
   try {
-    if (!hasSocket(sharedDaemon().address)) return { reason: "no daemon is running" };
+    if (!hasSocket(daemonAddress(hostEnvironment().home)))
+      return { reason: "no daemon is running" };
     return { sandbox: await openDaemon(config) };
   } catch (error) {
     if (isDaemonAbsent(error)) return { reason: "no daemon is running" };
@@ -103,7 +83,7 @@ async function openRunningDaemon(
 
 async function openDaemon(config: REPLConfig, options?: DaemonOptions): Promise<AgentSandbox> {
   try {
-    return await sharedDaemon().createSandbox(config, options);
+    return await (await sharedDaemon()).createSandbox(config, options);
   } catch (error) {
     if (!isCellarError(error, "INVALID_CONFIG")) throw error;
     // The daemon sees what is wrong, and this process where it came from.
@@ -113,29 +93,6 @@ async function openDaemon(config: REPLConfig, options?: DaemonOptions): Promise<
   }
 }
 
-function sharedDaemon(): DaemonRuntime {
-  shared.daemon ??= new DaemonRuntime();
-  return shared.daemon;
-}
-
 async function openPyodide(config: REPLConfig, chosen?: string): Promise<AgentSandbox> {
-  const { PyodideRuntime } = await import("./pyodide/runtime.js");
-  shared.pyodide ??= new PyodideRuntime();
-  return await shared.pyodide.createSandbox(config, chosen);
-}
-
-/** Ends every zygote and session of this process; without it they end with the process. */
-export async function shutdown(): Promise<void> {
-  const { runtime, pyodide, daemon, ending } = shared;
-  delete shared.runtime;
-  delete shared.pyodide;
-  delete shared.daemon;
-  // A second call must not say that all is over while the first is still at work.
-  shared.ending = Promise.all([
-    ending?.catch(() => {}),
-    runtime?.[Symbol.asyncDispose](),
-    pyodide?.[Symbol.asyncDispose](),
-    daemon?.[Symbol.asyncDispose](),
-  ]);
-  await shared.ending;
+  return await (await sharedPyodide()).createSandbox(config, chosen);
 }

@@ -40,5 +40,5 @@ export interface StatefulSandbox extends ISandbox {
 export interface StatefulRuntime {
   createSandbox(config?: REPLConfig, chosen?: string, dir?: SessionDir): Promise<StatefulSandbox>;
   /** Creates the folder of a sandbox with this configuration. */
-  prepareDir(config: REPLConfig, dir: SessionDir): void;
+  prepareDir(config: REPLConfig, dir: SessionDir): void | Promise<void>;
 }

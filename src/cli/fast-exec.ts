@@ -1,9 +1,12 @@
 import { parseArgs } from "node:util";
-import { hasSocket } from "../backends/daemon/address.js";
-import { DaemonRuntime, isRefusal } from "../backends/daemon/runtime.js";
+import { daemonAddress, hasSocket } from "../backends/daemon/address.js";
+import { isRefusal } from "../backends/daemon/refusals.js";
+import type { DaemonRuntime } from "../backends/daemon/runtime.js";
+import { shutdown } from "../backends/shared.js";
+import { hostEnvironment } from "../config/environment.js";
 import { isCellarError } from "../errors.js";
 import { PLAIN_OPTIONS, splitWords } from "./exec/arguments.js";
-import { type ExecOptions, execCells } from "./exec/cells.js";
+import { type ExecOptions, execCells, openForExec } from "./exec/cells.js";
 import { reportFailure } from "./terminal/report-error.js";
 import { leave, watchProcess } from "./terminal/signals.js";
 
@@ -13,15 +16,26 @@ interface PlainCommand {
 }
 
 /**
- * Runs simple `exec` command lines in a running daemon and exits. Returns, before doing anything, when
- * it cannot; then the whole program takes over. The build bundles this file: loading modules takes
- * longer than a cell.
+ * Runs simple `exec` command lines and exits: in a running daemon, else in a session of its own.
+ * Returns, before doing anything, where the whole program has to parse them: its parser and its
+ * other commands take longer to load than this.
  */
 export async function execQuickly(args: readonly string[]): Promise<void> {
   const command = readPlainly(args);
   if (command === undefined) return;
+  if (isDaemonRunning()) await execInDaemon(command);
+  watchProcess(shutdown);
+  const { files, options } = command;
+  const code = await execCells(files, options, openForExec).catch((error: unknown) =>
+    reportFailure(error, options.json),
+  );
+  await leave(code, shutdown);
+}
+
+/** Returns, before doing anything, when the daemon refuses. */
+async function execInDaemon(command: PlainCommand): Promise<void> {
+  const { DaemonRuntime } = await import("../backends/daemon/runtime.js");
   const runtime = new DaemonRuntime();
-  if (!isRunning(runtime)) return;
   const tidy = () => runtime[Symbol.asyncDispose]();
   const code = await runIn(runtime, command, () => watchProcess(tidy));
   if (code !== undefined) await leave(code, tidy);
@@ -41,7 +55,7 @@ async function runIn(
       return sandbox;
     });
   } catch (error) {
-    // The whole program says where a wrong setting came from.
+    // A session of this process says where a wrong setting came from.
     const isLeft = isRefusal(error) || isCellarError(error, "INVALID_CONFIG");
     return !isOurs && isLeft ? undefined : reportFailure(error, options.json);
   }
@@ -65,9 +79,9 @@ function readPlainly(args: readonly string[]): PlainCommand | undefined {
   }
 }
 
-function isRunning({ address }: DaemonRuntime): boolean {
+function isDaemonRunning(): boolean {
   try {
-    return hasSocket(address);
+    return hasSocket(daemonAddress(hostEnvironment().home));
   } catch {
     return false;
   }

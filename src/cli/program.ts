@@ -1,5 +1,5 @@
 import { Command, CommanderError } from "commander";
-import { shutdown } from "../backends/select.js";
+import { shutdown } from "../backends/shared.js";
 import { packageVersion } from "../config/environment.js";
 import { splitWords } from "./exec/arguments.js";
 import { EXIT } from "./exit-codes.js";

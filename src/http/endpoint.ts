@@ -1,15 +1,9 @@
 import { callerVariable } from "../config/environment.js";
 import { CellarError, describeError } from "../errors.js";
 import { hideSecrets } from "./hide-secrets.js";
-import { HttpFault, httpError } from "./http-fault.js";
+import { HttpFault } from "./http-fault.js";
 import { retryAfter } from "./retry.js";
-import {
-  type BodyReader,
-  type HttpResponse,
-  type Post,
-  postBy,
-  postDirectly,
-} from "./transport.js";
+import type { BodyReader, HttpResponse, Post } from "./transport.js";
 
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 /** A longer error body is not quoted. */
@@ -70,6 +64,7 @@ export class Endpoint {
     const { status, headers } = answer;
     if (status >= 200 && status < 300) return answer;
     const text = await readText(answer, undefined, MAX_ERROR_BYTES).catch(() => "");
+    const { httpError } = await import("./complaint.js");
     throw httpError(status, this.hide(text), {
       pauseMs: retryAfter(headers),
       // An endpoint may know that another attempt would only repeat the same work.
@@ -77,9 +72,12 @@ export class Endpoint {
     });
   }
 
-  #send(post: Post): Promise<HttpResponse> {
+  async #send(post: Post): Promise<HttpResponse> {
     const fetch = this.#fetch;
-    return fetch === undefined ? postDirectly(this.#url, post) : postBy(fetch, this.#url, post);
+    const { postBy, postDirectly } = await import("./transport.js");
+    return await (fetch === undefined
+      ? postDirectly(this.#url, post)
+      : postBy(fetch, this.#url, post));
   }
 
   async postJson(content: unknown, signal: AbortSignal): Promise<unknown> {

@@ -1,10 +1,14 @@
-import { execFile } from "node:child_process";
 import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
-import { promisify } from "node:util";
 import { z } from "zod";
 import { CellarError, describeError } from "../errors.js";
 import type { Binding } from "./bwrap.js";
+import {
+  type EarlyAnswer,
+  MOST_ADDED,
+  type QuestionOptions,
+  questionInterpreter,
+} from "./interpreter-question.js";
 import type { InterpreterCandidate } from "./python-candidates.js";
 import {
   type Guarded,
@@ -40,37 +44,15 @@ export interface ResolveOptions {
   /** What must stay out of sight, whatever a `.pth` file names. */
   guarded?: Guarded | undefined;
   signal?: AbortSignal | undefined;
-  /** Version-manager shims may need `HOME`; nothing else of the caller's environment is passed. */
-  environment?: Readonly<Record<string, string>> | undefined;
+  environment?: QuestionOptions["environment"];
+  /** An answer that was asked for in advance, for the one time that it is new. */
+  early?: EarlyAnswer | undefined;
 }
 
 const OLDEST = [3, 8] as const;
-const ANSWER_TIMEOUT_MS = 20_000;
 const VENV_GUEST = "/opt/venv";
-const MOST_ADDED = 200;
 /** Package stores whose interpreters need their neighbours too. */
 const STORES = ["/nix/store", "/home/linuxbrew/.linuxbrew"];
-
-/** Modules of that name are what setuptools finds editable packages by. */
-const QUESTION = `
-import json, os, sys, sysconfig
-paths = sysconfig.get_paths()
-added = list(sys.path)
-for name, module in list(sys.modules.items()):
-    mapping = getattr(module, "MAPPING", None) if name.startswith("__editable__") else None
-    for path in mapping.values() if isinstance(mapping, dict) else ():
-        added += [str(path), str(path) + ".py"]
-print(json.dumps({
-    "executable": sys.executable,
-    "version": list(sys.version_info[:3]),
-    "prefixes": [sys.prefix, sys.exec_prefix],
-    "base_prefixes": [getattr(sys, "base_prefix", sys.prefix),
-                      getattr(sys, "base_exec_prefix", sys.exec_prefix)],
-    "library": paths["stdlib"],
-    "site": paths["purelib"],
-    "added": [path for path in added if os.path.isabs(path) and os.path.exists(path)][:${MOST_ADDED}],
-}))
-`;
 
 const Path = z.string().max(4096).refine(isAbsolute);
 const Answer = z.object({
@@ -136,15 +118,11 @@ async function ask(path: string, options: ResolveOptions): Promise<Answer> {
     const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
     throw unsuitable(isLink ? `its Python, ${readlinkSync(path)}, is gone` : "it does not exist");
   }
-  const { stdout } = await promisify(execFile)(path, ["-I", "-c", QUESTION], {
-    signal: options.signal,
-    timeout: ANSWER_TIMEOUT_MS,
-    maxBuffer: 64 * 1024,
-    cwd: "/",
-    env: { PATH: "/usr/local/bin:/usr/bin:/bin", ...options.environment },
-  }).catch((error: unknown) => {
-    throw unsuitable(`it could not be run: ${runFailure(error)}`);
-  });
+  const stdout = await (options.early?.take(path) ?? questionInterpreter(path, options)).catch(
+    (error: unknown) => {
+      throw unsuitable(`it could not be run: ${runFailure(error)}`);
+    },
+  );
   const answer = Answer.safeParse(parseJson(stdout));
   if (!answer.success) {
     throw unsuitable("it did not answer like Python 3");

@@ -1,400 +1,108 @@
 import type { FileContent } from "../backends/files/file-content.js";
-import { normalPath } from "../backends/files/file-path.js";
 import type { FileListing, ReadOptions } from "../backends/files/workspace-file.js";
-import { sharedRuntime } from "../backends/select.js";
-import { checkLimit } from "../backends/session/checks.js";
-import type { StatefulRuntime } from "../backends/stateful-sandbox.js";
-import { TaskQueue } from "../concurrency/task-queue.js";
-import { CellarError } from "../errors.js";
-import { type Cell, cellName } from "./cell.js";
+import type { Cell } from "./cell.js";
 import type { CellKey } from "./document/cell-finding.js";
-import { CellList } from "./document/cells.js";
-import { cleared, undone, withoutCell } from "./document/changes.js";
-import { makeFork, newDocument, newSessionDirName } from "./document/fork.js";
-import { Journal } from "./document/journal.js";
-import { listNotebooks, type NotebookSummary, removeNotebook } from "./document/list.js";
-import { type ResourceContent, readResource } from "./document/resource-content.js";
-import { stepsBack } from "./document/timeline.js";
-import { enforcesPrivacy } from "./egress/privacy-enforcement.js";
+import type { NotebookSummary } from "./document/list.js";
+import type { ResourceContent } from "./document/resource-content.js";
 import type { NetworkReport } from "./egress/proxy.js";
-import { htmlOf } from "./interchange/html-export.js";
-import { ipynbOf } from "./interchange/ipynb.js";
-import { importNotebook } from "./interchange/notebook-import.js";
-import {
-  forkId,
-  type NotebookOptions,
-  type PlaceOptions,
-  type ResolvedNotebookOptions,
-  readOptions,
-} from "./options.js";
-import { flagPrivate, PrivacyGuard } from "./privacy-guard.js";
-import { type CellRun, type CellRunOptions, checkRun } from "./run/cell-result.js";
-import { CellRunner } from "./run/cell-runner.js";
-import { CellNotes } from "./run/notes.js";
-import {
-  claimSessionDir,
-  discardSessionDir,
-  leave,
-  removeFormerDirs,
-} from "./run/session-dir-claim.js";
-import { SessionFiles } from "./run/session-files.js";
-import { SessionKeeper } from "./run/session-keeper.js";
-import { Snapshots } from "./run/snapshots.js";
-import { WorkspaceGuard } from "./run/workspace-guard.js";
+import type { NotebookOptions, PlaceOptions } from "./options.js";
+import type { CellRun, CellRunOptions } from "./run/cell-result.js";
 import type { NotebookCheckpoint, NotebookInfo, NotebookState } from "./state.js";
-import { notebookClosed } from "./state.js";
-import { NotebookStatus } from "./status.js";
-import { currentOwner } from "./store/owner.js";
-import { Seal } from "./store/seal.js";
-import type { Workspace } from "./workspace/workspace.js";
 
-const LAST_SNAPSHOT_MS = 30_000;
-
-interface Foundation {
-  readonly resolved: ResolvedNotebookOptions;
-  readonly runtime: StatefulRuntime;
-  readonly seal: Seal;
-  readonly journal: Journal;
-  readonly sessionFiles: SessionFiles;
-}
-
-/** Cells, their outputs, variables and files, kept durably: what was acknowledged is saved. */
-export class Notebook implements AsyncDisposable {
-  readonly #foundation: Foundation;
-  readonly #journal: Journal;
-  readonly #sessionFiles: SessionFiles;
-  readonly #cells: CellList;
-  readonly #keeper: SessionKeeper;
-  readonly #snapshots: Snapshots;
-  readonly #privacy: PrivacyGuard;
-  readonly #guard: WorkspaceGuard;
-  readonly #runner: CellRunner;
-  readonly #status: NotebookStatus;
-  readonly #lease: Disposable;
-  /** Everything that needs the session waits here for its turn. */
-  readonly #queue = new TaskQueue();
-  #stopping: Promise<void> | undefined;
-  #closing: Promise<void> | undefined;
-
-  private constructor(foundation: Foundation) {
-    const { resolved, seal, journal, sessionFiles } = foundation;
-    const { id, settings } = resolved;
-    const session = () => this.#keeper.session;
-    const cellList = new CellList(() => journal.document.records);
-    const snapshotFailure = () => this.#snapshots.failure;
-    const notes = new CellNotes({ journal, session, snapshotFailure });
-    const saved = { id, journal, seal, settings, sessionFiles, cellList, notes, session };
-    this.#foundation = foundation;
-    this.#journal = journal;
-    this.#sessionFiles = sessionFiles;
-    this.#cells = cellList;
-    this.#keeper = new SessionKeeper(saved);
-    this.#snapshots = new Snapshots(saved);
-    this.#privacy = new PrivacyGuard(journal, sessionFiles.proxy, settings.privateFiles);
-    const inTurn = (work: () => Promise<void>) => this.#task(work);
-    const [keeper, snapshots, privacy] = [this.#keeper, this.#snapshots, this.#privacy];
-    const live = { ...saved, keeper, snapshots, privacy, inTurn };
-    this.#guard = new WorkspaceGuard(live);
-    this.#runner = new CellRunner({ ...live, guard: this.#guard });
-    this.#status = new NotebookStatus(live);
-    this.#lease = journal.watchLease(() => void this.close().catch(() => {}));
-  }
-
+/**
+ * Cells, their outputs, variables and files, kept durably: what was acknowledged is saved. The code
+ * behind it (`LiveNotebook`) is loaded with the first notebook.
+ */
+export abstract class Notebook implements AsyncDisposable {
   /** Opens a notebook for this process alone, and makes it where it is not there yet. */
   static async open(options: NotebookOptions): Promise<Notebook> {
-    const resolved = readOptions(options);
-    const { id, dir, store, takeover, create } = resolved;
-    const runtime = resolved.runtime ?? (await sharedRuntime());
-    const seal = await Seal.open(dir);
-    const owner = currentOwner();
-    const making = create ? () => newDocument(owner) : undefined;
-    const journal = await Journal.open({ store, id, owner, takeover, create: making });
-    const plan = { resolved, runtime, cutReason: journal.document.private?.reason };
-    let sessionFiles: SessionFiles | undefined;
-    try {
-      sessionFiles = await claimSessionDir(plan, journal);
-      return await Notebook.#begin({ resolved, runtime, seal, journal, sessionFiles });
-    } catch (error) {
-      await sessionFiles?.[Symbol.asyncDispose]();
-      throw await leave(dir, journal, error);
-    }
+    const { LiveNotebook } = await import("./live-notebook.js");
+    return await LiveNotebook.open(options);
   }
 
-  static async #begin(foundation: Foundation): Promise<Notebook> {
-    const notebook = new Notebook(foundation);
-    try {
-      await notebook.#privacy.survey(foundation.sessionFiles.workspace);
-      await notebook.#queue.run(async () => {
-        await Promise.all([notebook.#keeper.ready(), notebook.#status.load()]);
-      });
-      return notebook;
-    } catch (error) {
-      notebook.#rest();
-      await notebook.#keeper.close();
-      throw error;
-    }
-  }
-
-  static list(place: PlaceOptions & { user?: string }): Promise<readonly NotebookSummary[]> {
-    return listNotebooks(place);
+  static async list(place: PlaceOptions & { user?: string }): Promise<readonly NotebookSummary[]> {
+    const { listNotebooks } = await import("./document/list.js");
+    return await listNotebooks(place);
   }
 
   /** Deletes a notebook that nobody holds, with its files. */
-  static remove(options: PlaceOptions & { user: string; session: string }): Promise<void> {
-    return removeNotebook(options);
+  static async remove(options: PlaceOptions & { user: string; session: string }): Promise<void> {
+    const { removeNotebook } = await import("./document/list.js");
+    await removeNotebook(options);
   }
 
   /** A new notebook with the cells of an `.ipynb` file; none of them has run in it. */
   static async importIpynb(file: Uint8Array | string, options: NotebookOptions): Promise<Notebook> {
-    const { id, dir, store, settings } = readOptions(options);
-    await importNotebook(file, { ...id, store, maxCells: settings.maxCells });
-    try {
-      return await Notebook.open(options);
-    } catch (error) {
-      await removeNotebook({ dir, store, ...id }).catch(() => {});
-      throw error;
-    }
+    const { LiveNotebook } = await import("./live-notebook.js");
+    return await LiveNotebook.importIpynb(file, options);
   }
 
-  get info(): NotebookInfo {
-    return this.#status.info;
-  }
+  abstract get info(): NotebookInfo;
 
   /** What the variables stand for, and what is kept of them. */
-  get state(): NotebookState {
-    return this.#status.state;
-  }
+  abstract get state(): NotebookState;
 
-  get cells(): readonly Cell[] {
-    return this.#cells.cells;
-  }
+  abstract get cells(): readonly Cell[];
 
-  show(key: CellKey): Cell {
-    return this.#cells.find(key);
-  }
+  abstract show(key: CellKey): Cell;
 
   /** A cell that has not run. */
-  async add(code: string): Promise<Cell> {
-    this.#check();
-    return await this.#runner.save(this.#runner.append(code).id);
-  }
+  abstract add(code: string): Promise<Cell>;
 
   /** Runs new code, or a cell that has not run yet, and gives the cell when it is saved. */
-  async run(source: string | Pick<Cell, "id">, options: CellRunOptions = {}): Promise<Cell> {
-    return await this.start(source, options).done;
-  }
+  abstract run(source: string | Pick<Cell, "id">, options?: CellRunOptions): Promise<Cell>;
 
   /** As `run`, with events to watch it by. */
-  start(source: string | Pick<Cell, "id">, options: CellRunOptions = {}): CellRun {
-    this.#check();
-    checkRun(options);
-    const key = typeof source === "object" ? source?.id : source;
-    const known = this.cells.find(({ id }) => id === key);
-    if (known === undefined && typeof source === "string") {
-      return this.#start(this.#runner.append(source).id, options);
-    }
-    const cell = known ?? this.#cells.find(key);
-    if (cell.state !== "IDLE") {
-      throw new CellarError("INVALID_INPUT", `${cellName(cell)} has already run`, {
-        remedy: "Use rerun() to run it again.",
-      });
-    }
-    return this.#start(cell.id, options);
-  }
+  abstract start(source: string | Pick<Cell, "id">, options?: CellRunOptions): CellRun;
 
-  async rerun(key: CellKey, options: CellRunOptions = {}): Promise<Cell> {
-    this.#check();
-    checkRun(options);
-    return this.#start(this.#cells.find(key).id, options).done;
-  }
+  abstract rerun(key: CellKey, options?: CellRunOptions): Promise<Cell>;
 
   /** The cells after it move up. What it did to the variables stays. */
-  async delete(key: CellKey): Promise<void> {
-    const { id } = this.#cells.find(key);
-    await this.#task(async () => {
-      const held = new Set(this.#keeper.session?.held);
-      await this.#journal.commit((now) => withoutCell(now, id, held));
-      this.#cells.settle(id);
-    });
-  }
+  abstract delete(key: CellKey): Promise<void>;
 
   /** Takes all cells and variables away; files stay. */
-  async clear(): Promise<void> {
-    await this.#task(async () => {
-      const before = this.cells;
-      await this.#journal.commit(cleared);
-      for (const { id } of before) this.#cells.settle(id);
-      await this.#keeper.renew("the notebook was cleared: its variables are gone, its files stay");
-    });
-  }
+  abstract clear(): Promise<void>;
 
   /** Takes the effects of the last runs on the variables back. Cells and files stay. */
-  async undo(count = 1): Promise<NotebookCheckpoint> {
-    checkLimit("count", count, 1);
-    return await this.#task(async () => {
-      const { held } = await this.#keeper.ready();
-      const target = stepsBack(held, count);
-      const isKnown = target !== undefined && (target > 0 || !this.#journal.document.isShortened);
-      if (!isKnown || !(await this.#keeper.goTo(target))) {
-        throw await this.#status.gone(count, held);
-      }
-      await this.#journal.commit((now) => undone(now, target, held));
-      this.#snapshots.want();
-      return this.#status.checkpointAt(target, true);
-    });
-  }
+  abstract undo(count?: number): Promise<NotebookCheckpoint>;
 
   /** What can be gone back to, oldest first. */
-  checkpoints(): Promise<readonly NotebookCheckpoint[]> {
-    return this.#task(() => this.#status.checkpoints());
-  }
+  abstract checkpoints(): Promise<readonly NotebookCheckpoint[]>;
 
   /** Runs the cells again whose effects are missing; stops at one that does not complete any more. */
-  replay(options: CellRunOptions = {}): Promise<readonly Cell[]> {
-    return this.#task(async () => {
-      checkRun(options);
-      return await this.#runner.replay(options);
-    });
-  }
+  abstract replay(options?: CellRunOptions): Promise<readonly Cell[]>;
 
   /** A notebook of its own that goes on from here: cells, variables and files are copied. */
-  async fork(session: string, options: { user?: string } = {}): Promise<Notebook> {
-    const { runtime, seal } = this.#foundation;
-    const { id: from, store, config, ...rest } = this.#foundation.resolved;
-    const to = forkId(session, options, from);
-    const resolved = { ...rest, id: to, store, config: { ...config, signal: undefined } };
-    return await this.#task(async () => {
-      const { present } = await this.#keeper.ready();
-      const sessionDir = newSessionDirName();
-      const cutReason = this.#journal.document.private?.reason;
-      const plan = { resolved, runtime, name: sessionDir, cutReason };
-      const sessionFiles = await SessionFiles.openNew(plan);
-      let journal: Journal | undefined;
-      try {
-        sessionFiles.prepare();
-        const copying = this.#sessionFiles.workspace.copyTo(sessionFiles.workspace);
-        copying.catch(() => {});
-        await this.#snapshots.settle();
-        const { document } = this.#journal;
-        if (present > 0 && !document.snapshots.some(({ sequence }) => sequence === present))
-          throw this.#status.unkept();
-        await copying;
-        journal = await makeFork({ store, seal, from, to, document, present, sessionDir });
-        return await Notebook.#begin({ resolved, runtime, seal, journal, sessionFiles });
-      } catch (error) {
-        await journal?.remove().catch(() => {});
-        await discardSessionDir(resolved, sessionFiles);
-        throw error;
-      }
-    });
-  }
+  abstract fork(session: string, options?: { user?: string }): Promise<Notebook>;
 
-  resource(uri: string): Promise<ResourceContent> {
-    return readResource(this.cells, uri, this.#journal.blobCollector.blobs);
-  }
+  abstract resource(uri: string): Promise<ResourceContent>;
 
-  files(): Promise<FileListing> {
-    return this.#sessionFiles.workspace.files();
-  }
+  abstract files(): Promise<FileListing>;
 
-  async putFile(path: string, content: FileContent): Promise<void> {
-    this.#check();
-    const reason = this.#privacy.reasonFor([normalPath(path)]);
-    if (reason !== undefined) await this.markPrivate(reason);
-    await this.#changeFiles((workspace) => workspace.put(path, content));
-  }
+  abstract putFile(path: string, content: FileContent): Promise<void>;
 
   /** Also where code may not run any more, since there is far too much. */
-  async removeFile(path: string): Promise<void> {
-    this.#check();
-    await this.#changeFiles((workspace) => workspace.remove(path));
-  }
+  abstract removeFile(path: string): Promise<void>;
 
-  getFile(path: string, options?: ReadOptions): Promise<Buffer> {
-    return this.#sessionFiles.workspace.get(path, options);
-  }
+  abstract getFile(path: string, options?: ReadOptions): Promise<Buffer>;
 
   /** Cuts the network at once and for good. */
-  async markPrivate(reason = "no reason given"): Promise<void> {
-    this.#check();
-    await this.#privacy.mark(reason);
-    if (enforcesPrivacy(this.info.isolation.level)) return;
-    await this.#task(async () => flagPrivate(await this.#keeper.ready()));
-  }
+  abstract markPrivate(reason?: string): Promise<void>;
 
   /** What was reached and refused; undefined where there is no way out at all. */
-  get network(): NetworkReport | undefined {
-    return this.#sessionFiles.proxy?.report;
-  }
+  abstract get network(): NetworkReport | undefined;
 
-  exportIpynb(): Promise<string> {
-    return ipynbOf(this.#status.content((uri) => this.resource(uri)));
-  }
+  abstract exportIpynb(): Promise<string>;
 
-  exportHtml(): Promise<string> {
-    return htmlOf(this.#status.content((uri) => this.resource(uri)));
-  }
+  abstract exportHtml(): Promise<string>;
 
   /**
    * Cancels what runs, waits for the last snapshot and lets the next one open the notebook. Where
    * that cannot be saved it fails and may be called again; this process may open it anew anyway.
    */
-  close(): Promise<void> {
-    this.#stopping ??= this.#stop();
-    this.#closing ??= this.#stopping
-      .finally(() => this.#journal.release())
-      .catch((error: unknown) => {
-        this.#closing = undefined;
-        throw error;
-      });
-    return this.#closing;
-  }
+  abstract close(): Promise<void>;
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
-  }
-
-  async #stop(): Promise<void> {
-    this.#rest();
-    this.#runner.cancelAll();
-    // Nothing is saved after a takeover.
-    if (this.#journal.isFenced) await Promise.all([this.#snapshots.stop(), this.#keeper.close()]);
-    await this.#queue.run(async () => {});
-    try {
-      if (!this.#journal.isFenced) await this.#snapshots.settle(LAST_SNAPSHOT_MS);
-    } finally {
-      await this.#snapshots.stop();
-      await this.#keeper.close().finally(() => this.#sessionFiles[Symbol.asyncDispose]());
-    }
-    await removeFormerDirs(this.#foundation.resolved.dir, this.#journal).catch(() => {});
-  }
-
-  #rest(): void {
-    this.#guard[Symbol.dispose]();
-    this.#lease[Symbol.dispose]();
-  }
-
-  async #changeFiles(change: (workspace: Workspace) => Promise<void>): Promise<void> {
-    this.#guard.forgetFiles();
-    await change(this.#sessionFiles.workspace);
-    // Fails where another process copied the workspace before the change.
-    await this.#journal.confirm();
-  }
-
-  #check(): void {
-    this.#journal.check();
-    if (this.#stopping !== undefined) throw notebookClosed();
-  }
-
-  async #task<T>(work: () => Promise<T>): Promise<T> {
-    this.#check();
-    return await this.#queue.run(async () => {
-      this.#journal.check();
-      return work();
-    });
-  }
-
-  #start(id: string, options: CellRunOptions): CellRun {
-    return this.#runner.start(id, options, (work) => this.#task(work));
   }
 }

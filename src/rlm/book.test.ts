@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { brotliDecompressSync } from "node:zlib";
 import { afterAll, describe, expect, it } from "vitest";
 import { openNativeRuntime } from "../../test/support/native-runtime.js";
-import { shutdown } from "../backends/select.js";
+import { shutdown } from "../backends/shared.js";
 import { rlm } from "./rlm.js";
 
 const demo = new URL("../../test/rlm/moby-dick/", import.meta.url);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { openNativeRuntime } from "../../test/support/native-runtime.js";
-import { shutdown } from "../backends/select.js";
+import { shutdown } from "../backends/shared.js";
 import { CellarError } from "../errors.js";
 import { functionModel } from "./models/function-model.js";
 import { scripted } from "./models/scripted.js";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { openNativeRuntime } from "../../test/support/native-runtime.js";
 import { type FakeRequest, FakeServer } from "../../test/support/rlm/fake-model-server.js";
-import { shutdown } from "../backends/select.js";
+import { shutdown } from "../backends/shared.js";
 import { openAIChat } from "./models/openai-chat.js";
 import { type RLMOptions, rlm } from "./rlm.js";
 

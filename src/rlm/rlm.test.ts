@@ -5,7 +5,7 @@ import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { openNativeRuntime } from "../../test/support/native-runtime.js";
 import { hostTool } from "../backends/host-tools/host-tool.js";
-import { shutdown } from "../backends/select.js";
+import { shutdown } from "../backends/shared.js";
 import { scripted } from "./models/scripted.js";
 import { type RLMOptions, rlm } from "./rlm.js";
 import { readTrace } from "./trace/trace.js";

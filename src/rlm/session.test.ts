@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { openNativeRuntime } from "../../test/support/native-runtime.js";
-import { shutdown } from "../backends/select.js";
+import { shutdown } from "../backends/shared.js";
 import { functionModel } from "./models/function-model.js";
 import { scripted } from "./models/scripted.js";
 import type { RLMSessionOptions } from "./options.js";

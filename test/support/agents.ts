@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach } from "vitest";
 import { AgentRepl, type AgentReplOptions } from "../../src/agent/agent-repl.js";
-import { shutdown } from "../../src/backends/select.js";
+import { shutdown } from "../../src/backends/shared.js";
 import { openNativeRuntime } from "./native-runtime.js";
 
 export interface Agents {

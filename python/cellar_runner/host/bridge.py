@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import _compat_pickle
-import asyncio
 import itertools
 import json
 import os
@@ -12,6 +11,7 @@ import types
 from typing import Any, Callable
 
 from ..errors import MODULE, HostError
+from ..module_finder import import_own
 from ..pristine import BUILTINS as __builtins__
 from ..values import encoding
 
@@ -26,7 +26,7 @@ UNAWAITED = (
 )
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-_getpid, _running_loop = os.getpid, asyncio._get_running_loop
+_getpid = os.getpid
 _modules = sys.modules
 
 
@@ -144,6 +144,7 @@ class Bridge:
         return outcomes
 
     async def _ask_later(self, name, inputs):
+        asyncio = import_own("asyncio")
         loop, places = asyncio.get_running_loop(), asyncio.Semaphore(WINDOW)
 
         async def one(content):
@@ -319,7 +320,7 @@ def _finished(bridge, name, inputs, finish):
     outcomes = bridge.ask(name, inputs) if inputs else []
     if isinstance(outcomes, list):
         return finish(outcomes)
-    if _running_loop() is None:
+    if import_own("asyncio")._get_running_loop() is None:
         outcomes.close()
         raise HostError(UNAWAITED.format(name))
     return Pending(name, outcomes, finish)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
-from importlib import metadata
 from typing import Iterable
 
+from ..module_finder import import_own
 from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import exact, is_a
 
@@ -59,7 +59,7 @@ def version_of(top: str) -> str | None:
 def _recorded(module, top):
     try:
         version = getattr(module, "__version__", None)
-        return version if is_a(version, str) else metadata.version(top)
+        return version if is_a(version, str) else import_own("importlib.metadata").version(top)
     except BaseException:
         return None
 

@@ -83,6 +83,9 @@ class Supervisor:
         poll = select.poll()
         for descriptor in handlers:
             poll.register(descriptor, select.POLLIN)
+        # What came together with the first message has been read already.
+        if self._host.has_input:
+            self._listen()
         while True:
             for descriptor, _ in poll.poll(self._poll_timeout()):
                 handlers[descriptor]()

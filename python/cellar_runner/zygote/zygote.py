@@ -37,6 +37,15 @@ class Zygote(ForkServer):
         # What fills the holes of the heap, and must be kept.
         self.plugs: list[bytes] = []
 
+    def make_forks_cheap(self) -> None:
+        fork_memory.merge_mappings()
+        gc.collect()
+        fork_memory.trim()
+        gc.disable()
+        self.plugs = fork_memory.fill_holes()
+        gc.freeze()
+        fork_memory.collapse_heap()
+
     def _template(self, params):
         file = self._receive_file(params["template"])
         try:
@@ -85,13 +94,11 @@ def serve(channel: Channel, requests: socket.socket, orders: socket.socket, boot
     loaded, absent, seconds = preload(boot["preload"])
     warm_up()
     zygote = Zygote(channel, requests, orders, boot)
-    fork_memory.merge_mappings()
-    gc.collect()
-    fork_memory.trim()
+    # With nothing preloaded there is little to share, and somebody waits for the first session.
+    if boot["preload"]:
+        zygote.make_forks_cheap()
     gc.disable()
-    zygote.plugs = fork_memory.fill_holes()
     gc.freeze()
-    fork_memory.collapse_heap()
     channel.notify(
         "ready",
         {

@@ -33,21 +33,6 @@ export interface ConnectionOptions {
   readonly anyVersion?: boolean;
 }
 
-/** Whether the connection was lost, as opposed to a request that the daemon refused. */
-export function isConnectionLost(error: unknown): error is CellarError {
-  return isCellarError(error, "SESSION_LOST") && error.details.reason === "daemon";
-}
-
-/** Whether no daemon was running, so that one may be started. */
-export function isDaemonAbsent(error: unknown): boolean {
-  return isCellarError(error, "DAEMON_UNAVAILABLE") && error.details.cause === "absent";
-}
-
-/** Whether a process listened but did not answer. */
-export function isDaemonSilent(error: unknown): boolean {
-  return isCellarError(error, "DAEMON_UNAVAILABLE") && error.details.cause === "silent";
-}
-
 /** The one connection of a process to its user's daemon; its sessions share it. */
 export class DaemonConnection {
   readonly #address: DaemonAddress;

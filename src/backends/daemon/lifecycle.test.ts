@@ -21,7 +21,8 @@ import { packageVersion } from "../../config/environment.js";
 import { PROTOCOL_VERSION } from "../../protocol/bounds.js";
 import { Peer } from "../../protocol/peer.js";
 import type { Mount } from "../backend.js";
-import { createSandbox, shutdown } from "../select.js";
+import { createSandbox } from "../create-sandbox.js";
+import { shutdown } from "../shared.js";
 import { DaemonConnection } from "./connection.js";
 
 const { runtime: probed, unavailable } = await openNativeRuntime();

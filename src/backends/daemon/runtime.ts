@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { type HostEnvironment, hostEnvironment, settingLayers } from "../../config/environment.js";
 import { mergeLayer } from "../../config/layers.js";
-import { CellarError, isCellarError } from "../../errors.js";
+import { CellarError } from "../../errors.js";
 import { ISOLATION_LEVELS, type IsolationLevel, meets } from "../../isolation/levels.js";
 import { adviceToLower } from "../../isolation/remedies.js";
 import type { Params, Result } from "../../protocol/messages.js";
@@ -12,7 +12,8 @@ import type { Callbacks } from "../session/cell/callbacks.js";
 import { closedError } from "../session/checks.js";
 import { type DaemonAddress, daemonAddress } from "./address.js";
 import { ClientCallbacks } from "./client-callbacks.js";
-import { DaemonConnection, isDaemonAbsent, isDaemonSilent } from "./connection.js";
+import { DaemonConnection } from "./connection.js";
+import { isDaemonAbsent, isDaemonSilent } from "./refusals.js";
 import { DaemonClientSandbox, type DaemonSession } from "./sandbox.js";
 
 /** Defaults of the settings schema, which a short-lived client does not load. */
@@ -25,22 +26,6 @@ const SILENCE_MS = 30_000;
 export interface DaemonOptions {
   /** Start a daemon if none is running. */
   readonly starts?: boolean;
-}
-
-/** With these codes the daemon refused something that this process may be able to do itself. */
-const LOCALLY_POSSIBLE = [
-  "DAEMON_UNAVAILABLE",
-  "SANDBOX_UNAVAILABLE",
-  "PYTHON_UNSUITABLE",
-  "START_FAILED",
-  "SESSION_LOST",
-  "SESSION_CLOSED",
-  "PROTOCOL_ERROR",
-  "IO_ERROR",
-] as const;
-
-export function isRefusal(error: unknown): error is CellarError {
-  return LOCALLY_POSSIBLE.some((code) => isCellarError(error, code));
 }
 
 type CreateOrder = Params<"session_create">;

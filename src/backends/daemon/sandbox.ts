@@ -29,9 +29,10 @@ import {
 } from "../session/checks.js";
 import { completeAt, completenessOf } from "../session/completion.js";
 import type { ClientCallbacks } from "./client-callbacks.js";
-import { type DaemonConnection, isConnectionLost } from "./connection.js";
+import type { DaemonConnection } from "./connection.js";
 import { packContext } from "./context-codec.js";
 import { OrderedSender, type Sent } from "./ordered-sender.js";
+import { isConnectionLost } from "./refusals.js";
 import { lostExecution, unpackExecution } from "./result-codec.js";
 
 /** A session of the daemon, as its client holds it. */

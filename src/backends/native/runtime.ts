@@ -1,22 +1,13 @@
 import { type HostEnvironment, hostEnvironment, settingLayers } from "../../config/environment.js";
 import { checkNames, requireOptions } from "../../config/kinds.js";
-import { resolveSettings, type Settings } from "../../config.js";
-import { CellarError } from "../../errors.js";
-import type { Mount } from "../../isolation/bwrap.js";
+import type { Settings } from "../../config.js";
 import type { REPLConfig } from "../backend.js";
-import { makeSessionDir, type SessionDir } from "../host/session-dir.js";
-import { abortable, splitConfig } from "../options.js";
-import { PythonSandbox } from "../session/sandbox.js";
+import type { SessionDir } from "../host/session-dir.js";
 import type { StatefulRuntime } from "../stateful-sandbox.js";
-import { NativePythonSandbox } from "./sandbox.js";
-import { SessionOpener } from "./session-opener.js";
-import { SingleProcesses, shutDown } from "./wall/single-process.js";
-import { ZygoteHost } from "./zygote/zygote-host.js";
-
-const MAX_REMEMBERED = 100;
-
-/** Each kind of session has a zygote, and a zygote with its pool costs hundreds of megabytes. */
-const MAX_ZYGOTES = 4;
+import type { NativeSandboxes } from "./native-sandboxes.js";
+import type { NativePythonSandbox } from "./sandbox.js";
+import { shutDown } from "./shut-down.js";
+import type { ZygoteHost } from "./zygote/zygote-host.js";
 
 export interface RuntimeOptions {
   /** False to treat the machine as one without bubblewrap. */
@@ -24,19 +15,12 @@ export interface RuntimeOptions {
   readonly hostEnvironment?: HostEnvironment;
 }
 
-/** Holds the zygotes of a process; sandboxes that are alike share one. */
+/** Holds the zygotes of a process; sandboxes that are alike share one. What it needs is loaded on first use. */
 export class NativeRuntime implements StatefulRuntime, AsyncDisposable {
   readonly #hasWalls: boolean;
   readonly #hostEnvironment: HostEnvironment;
-  readonly #zygoteHosts = new Map<string, ZygoteHost>();
   readonly #layers = settingLayers();
-  readonly #resolved = new Map<string, Settings>();
-  readonly #usual = new WeakMap<Settings, ZygoteHost>();
-  readonly #folders = new Set<Disposable>();
-  readonly #singles: SingleProcesses;
-  readonly #sweep = () => {
-    for (const folder of this.#folders) folder[Symbol.dispose]();
-  };
+  #sandboxes: Promise<NativeSandboxes> | undefined;
   #isClosed = false;
 
   constructor(options: RuntimeOptions = {}) {
@@ -46,7 +30,6 @@ export class NativeRuntime implements StatefulRuntime, AsyncDisposable {
     });
     this.#hasWalls = options.walls ?? process.platform === "linux";
     this.#hostEnvironment = options.hostEnvironment ?? hostEnvironment();
-    this.#singles = new SingleProcesses(this.#hostEnvironment, this.#folders);
   }
 
   /** `chosen` says why it is this backend, where there was a choice. */
@@ -55,85 +38,38 @@ export class NativeRuntime implements StatefulRuntime, AsyncDisposable {
     chosen?: string,
     dir?: SessionDir,
   ): Promise<NativePythonSandbox> {
-    const { options, mounts, callbacks } = splitConfig(config);
-    const settings = this.#settings(options);
-    refuseAllowList(settings, dir);
-    const zygotes =
-      this.#hasWalls && settings.pids === "own"
-        ? this.zygotes(settings, mounts, dir?.root)
-        : undefined;
-    const order = { settings, mounts, dir, chosen, zygotes, singles: this.#singles };
-    const sessions = new SessionOpener(order, this.#hasWalls);
-    const start = PythonSandbox.open(NativePythonSandbox, sessions, settings, callbacks);
-    return abortable(start, config.signal);
+    return await (await this.#loaded(config)).createSandbox(config, chosen, dir);
   }
 
   /** Makes the folder of a sandbox of this kind; quickly, where a spare one has a session in it. */
-  prepareDir(config: REPLConfig, dir: SessionDir): void {
-    const { options, mounts } = splitConfig(config);
-    const settings = this.#settings(options);
-    const isMade = this.#hasWalls && this.zygotes(settings, mounts, dir.root).claim(dir);
-    if (!isMade) makeSessionDir(dir);
+  async prepareDir(config: REPLConfig, dir: SessionDir): Promise<void> {
+    (await this.#loaded(config)).prepareDir(config, dir);
   }
 
-  /** Sandboxes are mostly made alike, and checking their settings anew would cost as much as a cell. */
-  #settings(options: object): Settings {
-    const key = JSON.stringify(options);
-    const known = this.#resolved.get(key);
-    if (known !== undefined) return known;
-    const settings = resolveSettings(options, this.#layers);
-    if (this.#resolved.size < MAX_REMEMBERED) this.#resolved.set(key, settings);
-    return settings;
+  async zygotes(settings: Settings): Promise<ZygoteHost> {
+    return (await this.#loaded(settings)).zygotes(settings);
   }
 
-  zygotes(settings: Settings, mounts: readonly Mount[] = [], sessionRoot?: string): ZygoteHost {
-    if (this.#isClosed) throw shutDown();
-    const isUsual = mounts.length === 0 && sessionRoot === undefined;
-    const usual = isUsual ? this.#usual.get(settings) : undefined;
-    if (usual?.isRunning === true) return usual;
-    const { python, preload, limits, poolSize, keepCheckpoints, checkpointMethod } = settings;
-    const sharesNetwork = settings.network === "host";
-    const zygote = [python, preload, mounts, sessionRoot, sharesNetwork, checkpointMethod];
-    const key = JSON.stringify([...zygote, limits, poolSize, keepCheckpoints]);
-    const known = this.#zygoteHosts.get(key);
-    if (known?.isRunning !== true) this.#makePlace();
-    if (known !== undefined) return known;
-    const made = new ZygoteHost({
-      settings,
-      mounts,
-      sessionRoot,
+  #loaded(wishes: Pick<REPLConfig, "python">): Promise<NativeSandboxes> {
+    if (this.#isClosed) return Promise.reject(shutDown());
+    this.#sandboxes ??= this.#load(wishes.python ?? this.#layers.python);
+    return this.#sandboxes;
+  }
+
+  async #load(python: unknown): Promise<NativeSandboxes> {
+    const { answerEarly } = await import("../host/early-answer.js");
+    const early = answerEarly(python, this.#hostEnvironment);
+    const { NativeSandboxes } = await import("./native-sandboxes.js");
+    return new NativeSandboxes({
+      hasWalls: this.#hasWalls,
       hostEnvironment: this.#hostEnvironment,
-      folders: this.#folders,
+      layers: this.#layers,
+      early,
     });
-    if (this.#zygoteHosts.size === 0) process.on("exit", this.#sweep);
-    this.#zygoteHosts.set(key, made);
-    if (isUsual) this.#usual.set(settings, made);
-    return made;
-  }
-
-  /** Before another zygote starts: lets the least recently used ones drain. */
-  #makePlace(): void {
-    const running = [...this.#zygoteHosts.values()]
-      .filter((zygotes) => zygotes.isRunning)
-      .sort((a, b) => a.lastUsed - b.lastUsed);
-    for (const zygotes of running.slice(0, Math.max(0, running.length - MAX_ZYGOTES + 1))) {
-      zygotes.rest();
-    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    const zygotes = [...this.#zygoteHosts.values()].map((host) => host.close());
-    await Promise.all([...zygotes, this.#singles.close()]);
-    process.off("exit", this.#sweep);
+    await (await this.#sandboxes)?.close();
   }
-}
-
-/** The proxy that enforces the list belongs to the notebook that owns the folder. */
-function refuseAllowList({ network }: Settings, dir: SessionDir | undefined): void {
-  if (typeof network === "string" || dir?.hasEgress === true) return;
-  throw new CellarError("UNSUPPORTED", "a network allow-list needs a notebook", {
-    remedy: 'Open a notebook with it, or set network to "none" or "host".',
-    details: { option: "network" },
-  });
 }

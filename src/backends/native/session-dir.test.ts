@@ -171,9 +171,9 @@ describe("a session in a folder of the host", () => {
     await using _first = await open(dir("pooled"));
     const place = { root, name: "claimed", hasEgress: false };
     const spares = () => readdirSync(root).filter((name) => name.startsWith("spare-"));
-    const isClaimed = () => {
+    const isClaimed = async () => {
       const before = spares();
-      runtime.prepareDir(CONFIG, place);
+      await runtime.prepareDir(CONFIG, place);
       const isMoved = spares().length < before.length;
       if (!isMoved) rmSync(sessionDirPath(place), { recursive: true });
       return isMoved;
@@ -188,7 +188,7 @@ describe("a session in a folder of the host", () => {
     const { bytes } = await captured(sandbox);
     writeFileSync(join(sessionDirPath(place), STATE_FILE), bytes, { mode: 0o644 });
     expect((await sandbox.restore()).restored).toEqual(["text"]);
-    runtime.prepareDir(CONFIG, { ...place, name: "existing" });
+    await runtime.prepareDir(CONFIG, { ...place, name: "existing" });
     expect(readdirSync(sessionDirPath({ root, name: "existing" }))).toEqual(["workspace"]);
   });
 

@@ -1,7 +1,7 @@
 import type { Settings } from "../../config.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import type { Mount } from "../../isolation/bwrap.js";
-import type { IsolationReport } from "../../isolation/levels.js";
+import type { IsolationLevel, IsolationReport } from "../../isolation/levels.js";
 import type { SandboxInfo } from "../backend.js";
 import { makeSessionDir, type SessionDir } from "../host/session-dir.js";
 import { unavailable } from "../host/start-failure.js";
@@ -11,9 +11,11 @@ import type { LargeContext } from "../session/context/context.js";
 import { type SessionFactory, SessionLease } from "../session/lease.js";
 import { refuseBelow, refuseWithoutWalls } from "../session/minimum-isolation.js";
 import type { Session } from "../session/session.js";
-import { PLAIN_LEVEL } from "./wall/plain.js";
 import type { SingleProcesses, SingleSession } from "./wall/single-process.js";
 import type { ZygoteHost } from "./zygote/zygote-host.js";
+
+/** The strongest level that a session without walls can have here. */
+const PLAIN_LEVEL: IsolationLevel = process.platform === "win32" ? "L0" : "L1";
 
 export interface SessionOrder {
   readonly settings: Settings;

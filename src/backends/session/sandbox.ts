@@ -22,7 +22,7 @@ import { PendingCells } from "./cell/pending-cells.js";
 import * as checks from "./checks.js";
 import { COMPLETION_MS, completeAt, completenessOf } from "./completion.js";
 import { contextOf } from "./context/context.js";
-import { CurrentSession } from "./current-session.js";
+import type { CurrentSession } from "./current-session.js";
 import { askFiles } from "./file-requests.js";
 import type { SessionFactory } from "./lease.js";
 import { StateCapture } from "./state/state-capture.js";
@@ -48,7 +48,11 @@ export class PythonSandbox extends SandboxFiles implements StatefulSandbox, Agen
     settings: Settings,
     callbacks: Callbacks,
   ): Promise<T> {
-    const lease = await sessions.open();
+    // Only here: whoever merely asks for `instanceof` needs none of it.
+    const [lease, { CurrentSession }] = await Promise.all([
+      sessions.open(),
+      import("./current-session.js"),
+    ]);
     const session = new CurrentSession({ sessions, settings, callbacks }, lease);
     const sandbox = new Kind(settings, session);
     await session

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { createSandbox, shutdown } from "../../backends/select.js";
+import { createSandbox } from "../../backends/create-sandbox.js";
+import { shutdown } from "../../backends/shared.js";
 import { replayRun } from "./recorded-run.js";
 
 afterAll(shutdown);

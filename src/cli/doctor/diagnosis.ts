@@ -1,16 +1,17 @@
 import type { Isolation, REPLConfig } from "../../backends/backend.js";
+import { createSandbox } from "../../backends/create-sandbox.js";
 import { daemonAddress, hasSocket } from "../../backends/daemon/address.js";
 import { findInterpreter } from "../../backends/host/find-interpreter.js";
 import type { NativeRuntime } from "../../backends/native/runtime.js";
 import { preloadNames } from "../../backends/native/zygote/preload.js";
-import { createSandbox, sharedRuntime } from "../../backends/select.js";
+import { sharedRuntime } from "../../backends/shared.js";
 import { hostEnvironment } from "../../config/environment.js";
 import type { IsolationLevel, Settings } from "../../config.js";
 import { isCellarError } from "../../errors.js";
 import { claimOf, type IsolationCheck, meets } from "../../isolation/levels.js";
 import { osRelease } from "../../isolation/python-needed.js";
 import { isolationCause, remedyFor } from "../../isolation/remedies.js";
-import { describeReport, inspectDaemon } from "../daemon/command.js";
+import { describeReport, inspectDaemon } from "../daemon/control.js";
 import { dirOf } from "../options/notebook-place.js";
 import { describeFailure } from "../terminal/report-error.js";
 import { notebooksCheck, ownFilesCheck, socketFault, temporaryCheck } from "./folder-checks.js";
@@ -28,7 +29,7 @@ import {
 import { bwrapCheck, machineChecks, nodeCheck, platformCheck } from "./machine-checks.js";
 import { tryAgent, tryCell, tryCheckpoint, tryNotebook } from "./trial-runs.js";
 
-type Live = Awaited<ReturnType<ReturnType<NativeRuntime["zygotes"]>["warm"]>>;
+type Live = Awaited<ReturnType<Awaited<ReturnType<NativeRuntime["zygotes"]>>["warm"]>>;
 type Interpreter = Awaited<ReturnType<typeof findInterpreter>>;
 type Found = Attempt<Interpreter>;
 
@@ -134,7 +135,9 @@ function isReplaced(python: Found, settings: Settings): boolean {
 
 async function onPython(settings: Settings): Promise<Footing> {
   const live = await attempt(
-    sharedRuntime().then((runtime) => runtime.zygotes({ ...settings, poolSize: 0 }).warm()),
+    sharedRuntime()
+      .then((runtime) => runtime.zygotes({ ...settings, poolSize: 0 }))
+      .then((zygotes) => zygotes.warm()),
   );
   if ("value" in live) {
     const { isolation } = live.value;

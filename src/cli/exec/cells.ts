@@ -20,6 +20,12 @@ export interface ExecOptions extends SandboxOptions {
 
 export type Opening = (config: REPLConfig) => Promise<ISandbox>;
 
+/** A daemon has already imported the modules; without one, preloading would slow the start. */
+export async function openForExec(config: REPLConfig): Promise<ISandbox> {
+  const { openSandbox } = await import("../../backends/select.js");
+  return await openSandbox(config, { preload: config.preload ?? "none", poolSize: 0 });
+}
+
 export async function execCells(
   named: readonly string[],
   options: ExecOptions,

@@ -1,10 +1,7 @@
 import { type Command, Option } from "commander";
-import type { REPLConfig } from "../../backends/backend.js";
-import { openSandbox } from "../../backends/select.js";
-import { resolveSettings } from "../../config.js";
 import { addSandboxOptions, collect } from "../options/sandbox-options.js";
 import { PLAIN_OPTIONS } from "./arguments.js";
-import { type ExecOptions, execCells } from "./cells.js";
+import type { ExecOptions } from "./cells.js";
 import type { ExecFiles } from "./files.js";
 
 const EXAMPLES = `
@@ -52,15 +49,14 @@ export function registerExec(
     );
 }
 
-/** A daemon has already imported the modules; without one, preloading would slow the start. */
 async function exec(files: readonly string[], options: WholeOptions): Promise<number> {
-  const make = (config: REPLConfig) =>
-    openSandbox(config, { preload: config.preload ?? "none", poolSize: 0 });
-  return await execCells(files, options, make, await deliveryOf(options));
+  const { execCells, openForExec } = await import("./cells.js");
+  return await execCells(files, options, openForExec, await deliveryOf(options));
 }
 
 async function deliveryOf({ put, out, force }: WholeOptions): Promise<ExecFiles | undefined> {
   if (put === undefined && out === undefined) return undefined;
+  const { resolveSettings } = await import("../../config.js");
   const { workspaceMb } = resolveSettings().limits;
   const { ExecFiles } = await import("./files.js");
   return await ExecFiles.plan({ put, out, force, workspaceMb });

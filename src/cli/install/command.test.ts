@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { cellar, Screen } from "../../../test/support/command-line.js";
-import { checkRequirement } from "./command.js";
+import { checkRequirement } from "./install.js";
 
 const NAMES = [
   "pandas",

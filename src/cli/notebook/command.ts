@@ -2,15 +2,9 @@ import { type Command, Option } from "commander";
 import { addPlaceOptions, type JsonPlaceOptions } from "../options/notebook-place.js";
 import { addSandboxOptions, collect, parseCount } from "../options/sandbox-options.js";
 import type { ChangeOptions, PutOptions } from "./changes.js";
-import { type GetOptions, getFiles, listFiles, type RemoveOptions, removeBook } from "./files.js";
-import {
-  type ExportOptions,
-  exportNotebook,
-  FORMATS,
-  importFile,
-  listAll,
-  showNotebook,
-} from "./records.js";
+import type { GetOptions, RemoveOptions } from "./files.js";
+import { FORMATS } from "./formats.js";
+import type { ExportOptions } from "./records.js";
 import type { RunOptions } from "./run.js";
 
 const JSON_TEXT = "print one JSON object and nothing else on stdout";
@@ -34,6 +28,8 @@ type Finish = (code: number) => void;
 /** Loaded when needed: reading a notebook should not wait for what starts Python. */
 const running = () => import("./run.js");
 const changing = () => import("./changes.js");
+const reading = () => import("./records.js");
+const copying = () => import("./files.js");
 
 export function registerNotebook(program: Command, finish: Finish): void {
   const notebook = program
@@ -83,19 +79,19 @@ function registerWithoutPython(notebook: Command, finish: Finish): void {
   addPlaceOptions(notebook.command("list"), "whose notebooks (default: those of all users)")
     .description("list the notebooks of all users or of one")
     .option("--json", JSON_TEXT)
-    .action(async (options: JsonPlaceOptions) => finish(await listAll(options)));
+    .action(async (options: JsonPlaceOptions) => finish(await (await reading()).listAll(options)));
   addPlaceOptions(on(notebook, "show", "print the cells with their outputs, or one of them"))
     .argument("[cell]", "its number, or its id", cellKey)
     .option("--json", JSON_TEXT)
     .action(async (session: string, cell: number | string | undefined, options: JsonPlaceOptions) =>
-      finish(await showNotebook(session, cell, options)),
+      finish(await (await reading()).showNotebook(session, cell, options)),
     );
   addPlaceOptions(on(notebook, "export", "write it as a Jupyter notebook or as an HTML page"))
     .requiredOption("--to <file>", "FILE.ipynb, FILE.html, or - for stdout")
     .addOption(new Option("--format <name>", "if the file name does not say").choices(FORMATS))
     .option("--force", "replace an existing file")
     .action(async (session: string, options: ExportOptions) =>
-      finish(await exportNotebook(session, options)),
+      finish(await (await reading()).exportNotebook(session, options)),
     );
   addPlaceOptions(notebook.command("import"))
     .description("create a notebook from a Jupyter notebook")
@@ -103,7 +99,7 @@ function registerWithoutPython(notebook: Command, finish: Finish): void {
     .argument("<session>", "the name of the new notebook")
     .option("--json", JSON_TEXT)
     .action(async (file: string, session: string, options: JsonPlaceOptions) =>
-      finish(await importFile(file, session, options)),
+      finish(await (await reading()).importFile(file, session, options)),
     );
   addPlaceOptions(on(notebook, "get", "copy files out of a notebook"))
     .argument("<paths...>", "paths below /workspace")
@@ -111,18 +107,18 @@ function registerWithoutPython(notebook: Command, finish: Finish): void {
     .option("--force", "replace existing files")
     .option("--json", JSON_TEXT)
     .action(async (session: string, paths: string[], options: GetOptions) =>
-      finish(await getFiles(session, paths, options)),
+      finish(await (await copying()).getFiles(session, paths, options)),
     );
   addPlaceOptions(on(notebook, "files", "list the files of a notebook with their sizes"))
     .option("--json", JSON_TEXT)
     .action(async (session: string, options: JsonPlaceOptions) =>
-      finish(await listFiles(session, options)),
+      finish(await (await copying()).listFiles(session, options)),
     );
   addPlaceOptions(on(notebook, "remove", "delete a notebook with its variables and files"))
     .option("--yes", "do not ask")
     .option("--json", JSON_TEXT)
     .action(async (session: string, options: RemoveOptions) =>
-      finish(await removeBook(session, options)),
+      finish(await (await copying()).removeBook(session, options)),
     );
 }
 

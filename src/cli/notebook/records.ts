@@ -20,8 +20,7 @@ import {
 } from "../options/notebook-place.js";
 import { showCell } from "../terminal/cell-view.js";
 import { complain, invalidInput, present } from "../terminal/report-error.js";
-
-export const FORMATS = ["ipynb", "html"] as const;
+import type { FORMATS } from "./formats.js";
 
 export interface ExportOptions extends PlaceOptions {
   readonly to: string;

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vites
 import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 import { type CollectedSpan, Collector } from "../../../test/support/rlm/otlp-collector.js";
 import { type RunPlan, steppingClock, tellRun } from "../../../test/support/rlm/trace-runs.js";
-import { shutdown } from "../../backends/select.js";
+import { shutdown } from "../../backends/shared.js";
 import { scripted } from "../../rlm/models/scripted.js";
 import { rlm } from "../../rlm/rlm.js";
 import { hasTracerProvider, telemetryListener } from "../../rlm/telemetry/telemetry.js";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 import { EgressHosts } from "../../../test/support/notebook/egress-hosts.js";
-import { shutdown } from "../../backends/select.js";
+import { shutdown } from "../../backends/shared.js";
 import { Notebook } from "../notebook.js";
 
 const dir = mkdtempSync(join(tmpdir(), "cellar-private-"));

@@ -71,7 +71,7 @@ export class SessionFiles implements AsyncDisposable {
       hasEgress: typeof network === "object",
     };
     try {
-      plan.runtime.prepareDir(resolved.config, sessionDir);
+      await plan.runtime.prepareDir(resolved.config, sessionDir);
     } catch (error) {
       throw diskFault(`making ${sessionDirPath(sessionDir)}`, error);
     }

@@ -1,23 +1,11 @@
-import type { z } from "zod";
 import { LONGEST_TIMEOUT_MS } from "../../config/environment.js";
 import { checkNames, type OptionNames, requireOptions, requireText } from "../../config/kinds.js";
 import { CellarError } from "../../errors.js";
-import { AbortTimer } from "../../http/abort-timer.js";
-import {
-  Endpoint,
-  type EndpointOptions,
-  type ModelKey,
-  parseJson,
-  piecesOf,
-  readText,
-} from "../../http/endpoint.js";
-import { EventStreamDecoder } from "../../http/event-stream.js";
-import { errorIn, HttpFault } from "../../http/http-fault.js";
-import { retry } from "../../http/retry.js";
-import type { HttpResponse } from "../../http/transport.js";
-import type { Model, ModelReply, ModelRequest, ModelUsage, Price } from "../model.js";
+import { Endpoint, type EndpointOptions, type ModelKey } from "../../http/endpoint.js";
+import type { HttpFault } from "../../http/http-fault.js";
+import type { Model, ModelReply, ModelRequest, Price } from "../model.js";
 import { checkedPrice } from "./prices.js";
-import { addUsage, NO_USAGE, ReplyBuilder } from "./reply-builder.js";
+import type { ReplyBuilder } from "./reply-builder.js";
 
 const TIMEOUT_MS = 600_000;
 const IDLE_TIMEOUT_MS = 120_000;
@@ -81,33 +69,43 @@ export interface WireFormat {
   readonly key: ModelKey;
   headers(key: string | undefined): Record<string, string>;
   buildRequest(request: ModelRequest, isStream: boolean): Record<string, unknown>;
+  /** What reads its answers, loaded with the first one. */
+  answers(): Promise<AnswerReader>;
+  remedy?(fault: HttpFault): string | undefined;
+}
+
+export interface AnswerReader {
   /** Reads one event of a streaming answer. */
   readEvent(data: string, builder: ReplyBuilder): void;
   /** Reads an answer that is not streamed. */
-  readAnswer(answer: unknown, builder: ReplyBuilder): void;
-  remedy?(fault: HttpFault): string | undefined;
+  readAnswer(text: string, builder: ReplyBuilder): void;
+}
+
+/** Everything that a call needs besides its request. */
+export interface CallPlan {
+  readonly name: string;
+  readonly format: WireFormat;
+  readonly endpoint: Endpoint;
+  readonly timeout: number;
+  readonly idle: number;
+  readonly retries: number;
+  readonly delay: number;
+  readonly isStream: boolean;
+  readonly body: Readonly<Record<string, unknown>>;
 }
 
 export class HttpModel implements Model {
   readonly name: string;
   readonly contextWindow: number | undefined;
   readonly price: Price | undefined;
-  readonly #format: WireFormat;
-  readonly #endpoint: Endpoint;
-  readonly #timeout: number;
-  readonly #idle: number;
-  readonly #retries: number;
-  readonly #delay: number;
-  readonly #isStream: boolean;
-  readonly #body: Readonly<Record<string, unknown>>;
+  readonly #plan: CallPlan;
 
   constructor(format: WireFormat, options: HttpModelOptions) {
     const { baseUrl = format.baseUrl, key, headers } = options;
     this.name = options.model;
     this.contextWindow = options.contextWindow;
     this.price = checkedPrice(options.price);
-    this.#format = format;
-    this.#endpoint = new Endpoint({
+    const endpoint = new Endpoint({
       baseUrl,
       path: format.path,
       key: key ?? (options.baseUrl === undefined ? format.key : undefined),
@@ -115,134 +113,27 @@ export class HttpModel implements Model {
       ownHeaders: format.headers,
       fetch: options.fetch,
     });
-    this.#timeout = number("timeout", options.timeout ?? TIMEOUT_MS, 1);
-    this.#idle = number("idleTimeout", options.idleTimeout ?? IDLE_TIMEOUT_MS, 1);
-    this.#retries = number("retries", options.retries ?? RETRIES, 0);
-    this.#delay = number("retryDelay", options.retryDelay ?? RETRY_DELAY_MS, 0);
-    this.#isStream = options.stream ?? true;
-    this.#body = options.body ?? {};
+    this.#plan = {
+      name: options.model,
+      format,
+      endpoint,
+      timeout: number("timeout", options.timeout ?? TIMEOUT_MS, 1),
+      idle: number("idleTimeout", options.idleTimeout ?? IDLE_TIMEOUT_MS, 1),
+      retries: number("retries", options.retries ?? RETRIES, 0),
+      delay: number("retryDelay", options.retryDelay ?? RETRY_DELAY_MS, 0),
+      isStream: options.stream ?? true,
+      body: options.body ?? {},
+    };
   }
 
   secrets(): readonly string[] {
-    return this.#endpoint.secrets();
+    return this.#plan.endpoint.secrets();
   }
 
   async complete(request: ModelRequest): Promise<ModelReply> {
-    if (request.signal?.aborted) throw givenUp(request.signal, undefined);
-    using timer = new AbortTimer(request.signal, this.#timeout);
-    let builder = new ReplyBuilder();
-    let attempts = 0;
-    let lost = NO_USAGE;
-    const attempt = async (): Promise<ModelReply> => {
-      if (builder.isBegun) lost = addUsage(lost, await builder.usage(request.messages));
-      attempts += 1;
-      builder = new ReplyBuilder(request.onText);
-      await this.#attempt(request, builder, timer.signal);
-      return builder.reply(addUsage(lost, await builder.usage(request.messages)), this.name);
-    };
-    try {
-      return await retry(attempt, {
-        retries: this.#retries,
-        delayMs: this.#delay,
-        signal: timer.signal,
-        deadline: Date.now() + this.#timeout,
-        canRetry: () => !builder.isHeard,
-      });
-    } catch (error) {
-      if (!(error instanceof HttpFault) && !timer.signal.aborted) throw error;
-      const spent = builder.isBegun ? addUsage(lost, await builder.usage(request.messages)) : lost;
-      const usage = spent === NO_USAGE ? undefined : spent;
-      if (timer.isTimeUp) throw this.#failure(timeUp("timeout", this.#timeout), attempts, usage);
-      if (!(error instanceof HttpFault) || timer.signal.aborted) throw givenUp(timer.signal, usage);
-      throw this.#failure(error, attempts, usage);
-    }
+    const { HttpCall } = await import("./http-call.js");
+    return await new HttpCall(this.#plan).complete(request);
   }
-
-  async #attempt(request: ModelRequest, builder: ReplyBuilder, signal: AbortSignal): Promise<void> {
-    using timer = new AbortTimer(signal, this.#isStream ? this.#idle : undefined);
-    try {
-      const body = { ...this.#body, ...this.#format.buildRequest(request, this.#isStream) };
-      const response = await this.#endpoint.post(body, timer.signal);
-      timer.refresh();
-      const type = response.headers.get("content-type") ?? "";
-      if (/\bhtml\b/.test(type)) throw new HttpFault("the answer is a web page");
-      // Not every server can stream.
-      if (this.#isStream && !/\bjson\b/.test(type)) await this.#listen(response, builder, timer);
-      else await this.#readWhole(response, builder, timer);
-    } catch (error) {
-      // Once the model has finished, a lost connection does not matter.
-      builder.isWhole ||=
-        builder.finish !== undefined && error instanceof HttpFault && error.isTransient;
-      if (builder.isWhole && !signal.aborted) return;
-      throw timer.isTimeUp ? timeUp("idleTimeout", this.#idle) : error;
-    }
-  }
-
-  async #listen(response: HttpResponse, builder: ReplyBuilder, timer: AbortTimer): Promise<void> {
-    const decoder = new EventStreamDecoder();
-    for await (const piece of piecesOf(response, timer.refresh)) {
-      for (const data of decoder.push(piece)) this.#format.readEvent(data, builder);
-      if (builder.isWhole) return;
-    }
-    for (const data of decoder.end()) this.#format.readEvent(data, builder);
-    builder.isWhole ||= builder.finish !== undefined;
-    if (!builder.isWhole) throw new HttpFault("the answer ends too early", { isTransient: true });
-  }
-
-  async #readWhole(
-    response: HttpResponse,
-    builder: ReplyBuilder,
-    timer: AbortTimer,
-  ): Promise<void> {
-    this.#format.readAnswer(parseAnswer(await readText(response, timer.refresh)), builder);
-    builder.isWhole = true;
-  }
-
-  #failure(fault: HttpFault, attempts: number, usage: ModelUsage | undefined): CellarError {
-    return this.#endpoint.failure(fault, {
-      attempts,
-      remedy: this.#format.remedy?.(fault),
-      details: { model: this.name, ...(usage !== undefined && { usage }) },
-    });
-  }
-}
-
-function parseAnswer(text: string, what?: string): unknown {
-  const answer = parseJson(text, what);
-  const fault = errorIn(answer);
-  if (fault !== undefined) throw fault;
-  return answer;
-}
-
-/** Parses an event of a stream, and throws the error that it may hold. */
-export function readPiece<T>(data: string, schema: z.ZodType<T>): T {
-  const what = "a piece of the answer";
-  return checkAnswer(parseAnswer(data, what), schema, { what, isTransient: true });
-}
-
-export function checkAnswer<T>(
-  answer: unknown,
-  schema: z.ZodType<T>,
-  { what = "the answer", isTransient = false } = {},
-): T {
-  const read = schema.safeParse(answer);
-  if (read.success) return read.data;
-  throw new HttpFault(`${what} does not have the expected form`, { isTransient });
-}
-
-function timeUp(reason: "timeout" | "idleTimeout", limitMs: number): HttpFault {
-  const seconds = limitMs / 1000;
-  return reason === "timeout"
-    ? new HttpFault(`no whole answer within ${seconds} s`, { reason })
-    : new HttpFault(`nothing came for ${seconds} s`, { reason, isTransient: true });
-}
-
-/** The usage up to then was still charged. */
-function givenUp(signal: AbortSignal, usage: ModelUsage | undefined): CellarError {
-  return new CellarError("ABORTED", "the request to the model was cancelled", {
-    details: { ...(usage !== undefined && { usage }) },
-    cause: signal.reason,
-  });
 }
 
 function number(name: string, value: number, least: number): number {

@@ -5,7 +5,7 @@ import { diag, SpanStatusCode, trace } from "@opentelemetry/api";
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 import { millisecondsOf, named, paths, Tracing } from "../../../test/support/rlm/recorded-spans.js";
-import { shutdown } from "../../backends/select.js";
+import { shutdown } from "../../backends/shared.js";
 import { scripted } from "../models/scripted.js";
 import { type RLMOptions, rlm } from "../rlm.js";
 import type { TraceListener } from "../trace/trace.js";

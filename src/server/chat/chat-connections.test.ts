@@ -2,7 +2,7 @@ import { connect, type Socket } from "node:net";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { aborted, heldModel, posted, question, serve } from "../../../test/support/chat-server.js";
 import { openNativeRuntime } from "../../../test/support/native-runtime.js";
-import { shutdown } from "../../backends/select.js";
+import { shutdown } from "../../backends/shared.js";
 import { scripted } from "../../rlm/models/scripted.js";
 import type { ChatServer } from "./chat-server.js";
 

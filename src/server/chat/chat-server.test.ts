@@ -11,7 +11,7 @@ import {
   serve,
 } from "../../../test/support/chat-server.js";
 import { openNativeRuntime } from "../../../test/support/native-runtime.js";
-import { shutdown } from "../../backends/select.js";
+import { shutdown } from "../../backends/shared.js";
 import { CellarError } from "../../errors.js";
 import { functionModel } from "../../rlm/models/function-model.js";
 import { openAIChat } from "../../rlm/models/openai-chat.js";

@@ -137,7 +137,7 @@ export class Daemon implements DaemonControl {
 
   async #warm(): Promise<void> {
     try {
-      const { isolation, interpreter } = await this.#runtime.zygotes(this.#settings).warm();
+      const { isolation, interpreter } = await (await this.#runtime.zygotes(this.#settings)).warm();
       const { level, missing } = isolation;
       this.#warmth = {
         state: "ready",

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import type { Isolation, REPLConfig } from "../../backends/backend.js";
 import { splitConfig } from "../../backends/options.js";
-import { sharedRuntime } from "../../backends/select.js";
+import { sharedRuntime } from "../../backends/shared.js";
 import type { StatefulRuntime } from "../../backends/stateful-sandbox.js";
 import { Semaphore } from "../../concurrency/semaphore.js";
 import { settingLayers } from "../../config/environment.js";
@@ -314,7 +314,7 @@ async function probe(
     ...(isListed && { network: "none" as const }),
   };
   try {
-    runtime.prepareDir(probed, sessionDir);
+    await runtime.prepareDir(probed, sessionDir);
     const started = runtime.createSandbox(
       probed,
       "notebooks need CPython in a sandbox",

@@ -14,7 +14,7 @@ describe("a session of the pool", () => {
   it("has nothing left of the cells that warmed it up", async (context) => {
     if (unavailable !== undefined) context.skip(unavailable);
     const settings = resolveSettings(POOLED);
-    const zygotes = runtime.zygotes(settings);
+    const zygotes = await runtime.zygotes(settings);
     await zygotes.warm();
     const limits = wireLimits(settings.limits);
     const { session } = await zygotes.acquire(limits, settings.keepCheckpoints);
@@ -44,7 +44,7 @@ describe("a session of the pool", () => {
     if (unavailable !== undefined) context.skip(unavailable);
     const config = { ...POOLED, timeout: 3000, keepCheckpoints: 3 };
     const spawned = vi.spyOn(SessionForker.prototype, "spawn");
-    const zygotes = runtime.zygotes(resolveSettings(config));
+    const zygotes = await runtime.zygotes(resolveSettings(config));
     await zygotes.warm();
     // Another pool may be refilled meanwhile.
     const lost = spawned.mock.calls.flatMap(([{ warmUp, keepCheckpoints }], index) => {

@@ -11,6 +11,8 @@ export interface PoolPlan {
   readonly limits: Limits;
   readonly keepCheckpoints: number;
   readonly size: number;
+  /** One that was asked for before the zygote was ready; no cell has run in it. */
+  readonly first?: Session | undefined;
 }
 
 interface Ready {
@@ -22,12 +24,14 @@ interface Ready {
 export class SessionPool {
   readonly #plan: PoolPlan;
   readonly #ready: Ready[] = [];
+  #first: Session | undefined;
   #making = 0;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
   constructor(plan: PoolPlan) {
     this.#plan = plan;
+    this.#first = plan.first;
   }
 
   get ready(): number {
@@ -39,9 +43,14 @@ export class SessionPool {
     const fits = keepCheckpoints === keep && sameLimits(limits, usual);
     // The newest first: more of it is still in the caches.
     const warm = fits ? this.#ready.pop() : undefined;
+    const first = fits ? this.#first : undefined;
     this.#refillLater();
     if (warm?.head.isOpen === true && warm.session.isAlive) return warm.session;
     warm?.session.close();
+    if (first !== undefined) {
+      this.#first = undefined;
+      if (first.isAlive) return first;
+    }
     return zygote.forker.spawn({ limits, keepCheckpoints, warmUp: false });
   }
 
@@ -55,6 +64,7 @@ export class SessionPool {
   close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);
+    this.#first?.close();
     for (const { session } of this.#ready.splice(0)) session.close();
   }
 

@@ -5,7 +5,6 @@ import { Socket } from "node:net";
 import { delimiter, dirname, join } from "node:path";
 import { Duplex } from "node:stream";
 import type { HostEnvironment } from "../../../config/environment.js";
-import type { IsolationLevel } from "../../../config.js";
 import { sessionEnvironment } from "../../../isolation/bwrap.js";
 import type { Interpreter } from "../../../isolation/interpreter.js";
 import type { Finding, ProbeFacts } from "../../../isolation/levels.js";
@@ -34,9 +33,6 @@ const HAS_SUBREAPER = process.platform !== "win32";
 
 const NAME = "plain Python";
 const STATE_LOST = "the plain process ended and its state was lost: it has no checkpoints";
-
-/** The strongest level that a session without walls can have here. */
-export const PLAIN_LEVEL: IsolationLevel = process.platform === "win32" ? "L0" : "L1";
 
 export interface PlainPlan {
   readonly interpreter: Interpreter;

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { keepingAlive } from "../../../concurrency/keep-alive.js";
 import type { HostEnvironment } from "../../../config/environment.js";
 import type { Settings } from "../../../config.js";
-import type { CellarError } from "../../../errors.js";
 import type { Mount } from "../../../isolation/bwrap.js";
 import type { Interpreter } from "../../../isolation/interpreter.js";
 import { assess, type IsolationReport } from "../../../isolation/levels.js";
@@ -12,10 +11,8 @@ import { findInterpreter } from "../../host/find-interpreter.js";
 import type { RunFolder } from "../../host/run-folder.js";
 import { explainStartFailure } from "../../host/start-failure.js";
 import { wireLimits } from "../../host/wire-limits.js";
-import { closedError } from "../../session/checks.js";
 import type { Session } from "../../session/session.js";
-import { startPlain } from "./plain.js";
-import { probeWalls } from "./probe.js";
+import { shutDown } from "../shut-down.js";
 import { processBehind } from "./single-wall.js";
 import { findWallParts } from "./wall-parts.js";
 
@@ -43,6 +40,7 @@ export class SingleProcesses {
     const hostEnvironment = this.#environment;
     const interpreter = await findInterpreter(settings, hostEnvironment);
     const limits = wireLimits(settings.limits);
+    const { startPlain } = await plainly();
     this.#refuseClosed();
     const { session, facts } = await startPlain({
       interpreter,
@@ -89,6 +87,7 @@ export class SingleProcesses {
   }
 
   async #start(settings: Settings, mounts: readonly Mount[], workspace: string | undefined) {
+    const { startPlain } = await plainly();
     const parts = await findWallParts(settings, this.#environment);
     const { folder, interpreter } = parts;
     this.#folders.add(folder);
@@ -123,6 +122,7 @@ export class SingleProcesses {
   }
 
   async #probe(settings: Settings): Promise<IsolationReport> {
+    const { probeWalls } = await import("./probe.js");
     const { session, pid } = await this.#start(settings, [], undefined);
     try {
       const facts = await probeWalls({
@@ -144,9 +144,8 @@ export class SingleProcesses {
   }
 }
 
-export function shutDown(): CellarError {
-  return closedError("the runtime was shut down");
-}
+/** Loaded when needed: most sessions come from a zygote. */
+const plainly = () => import("./plain.js");
 
 /** A file without a name: nothing can put another one in its place. */
 function openExchange(folder: RunFolder): number {

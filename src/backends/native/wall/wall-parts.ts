@@ -4,6 +4,7 @@ import type { HostEnvironment } from "../../../config/environment.js";
 import type { Settings } from "../../../config.js";
 import type { Mount, WallView } from "../../../isolation/bwrap.js";
 import type { Interpreter } from "../../../isolation/interpreter.js";
+import type { EarlyAnswer } from "../../../isolation/interpreter-question.js";
 import { locateBwrap, systemLayout } from "../../../isolation/layout.js";
 import { requireOwnFiles } from "../../../isolation/own-files.js";
 import { sessionPrograms } from "../../../isolation/programs.js";
@@ -32,11 +33,12 @@ export async function findWallParts(
   settings: Settings,
   environment: HostEnvironment,
   stores: readonly string[] = [],
+  early?: EarlyAnswer,
 ): Promise<WallParts> {
   requireOwnFiles(environment.packageRoot, "native");
   const bwrap = locateBwrap(environment.path);
   if (bwrap === undefined) throw unavailable("bubblewrap is not installed", "bwrap-missing");
-  const interpreter = await findInterpreter(settings, environment, stores);
+  const interpreter = await findInterpreter(settings, environment, stores, early);
   const isRoot = process.getuid?.() === 0;
   const identity = isRoot ? sandboxIdentity() : undefined;
   if (isRoot && identity === undefined) {

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, writeFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { describeError } from "../../../errors.js";
 import { encodeOptions, type Mount, wallOptions } from "../../../isolation/bwrap.js";
 import type { UserScope } from "../../../isolation/cgroups/user-scope.js";
 import { tailOf } from "../../host/stderr-tail.js";
@@ -38,6 +39,8 @@ export interface WallPlan extends WallParts {
 
 export interface Wall {
   readonly process: ChildProcess;
+  /** Settles when the process is gone, or could not be started, with how it ended. */
+  readonly ended: Promise<string>;
   readonly control: Duplex;
   /** What the wall and the zygote said, cut to its end. */
   readonly said: () => string;
@@ -90,7 +93,10 @@ export function startWall(plan: WallPlan): Wall {
     stdio: ["pipe", "ignore", "pipe", "pipe", "pipe", ...handed, "pipe"],
   });
   const fileSocket = child.stdio[fileSocketNumber] as Socket;
-  child.on("error", () => {});
+  const ended = new Promise<string>((resolve) => {
+    child.on("error", (error) => resolve(describeError(error)));
+    child.once("exit", (code, signal) => resolve(signal ?? `exit ${code}`));
+  });
   for (const fd of descriptors) closeSync(fd);
   // bwrap waits for its arguments, so it has not forked yet.
   if (plan.groupProcesses !== undefined && child.pid !== undefined) {
@@ -113,6 +119,7 @@ export function startWall(plan: WallPlan): Wall {
   feed(child.stdio[ARGUMENTS_FD], encodeOptions(options));
   return {
     process: child,
+    ended,
     control: child.stdio[CONTROL_FD] as Duplex,
     said: tailOf(child.stderr),
     groupNumbers: plan.scope

@@ -3,7 +3,7 @@ import type { Settings } from "../../../config.js";
 const STANDARD =
   "ast asyncio base64 bisect calendar collections concurrent.futures contextlib copy csv " +
   "dataclasses datetime decimal difflib enum fractions functools glob hashlib heapq html inspect " +
-  "io itertools json linecache logging math multiprocessing operator os pathlib pickle platform " +
+  "importlib.metadata io itertools json linecache logging math multiprocessing operator os pathlib pickle platform " +
   "pprint random re shutil sqlite3 statistics string struct subprocess tempfile textwrap " +
   "threading time timeit traceback types typing unicodedata urllib.parse uuid warnings zlib";
 

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -24,7 +25,8 @@ afterAll(async () => {
 function zygoteWith(control: FarEnd): Zygote {
   const process = spawn("cat", { stdio: ["pipe", "ignore", "ignore"] });
   control.once("close", () => process.stdin.end());
-  const wall = { process, control, said: () => "", fileSocket: new Socket() };
+  const ended = once(process, "exit").then(([code]) => `exit ${code}`);
+  const wall = { process, ended, control, said: () => "", fileSocket: new Socket() };
   return new Zygote(
     { ...wall, groupNumbers: [], fileSocketNumber: 0, tellScope() {} },
     listener,

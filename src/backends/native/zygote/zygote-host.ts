@@ -5,26 +5,22 @@ import type { HostEnvironment } from "../../../config/environment.js";
 import type { Settings } from "../../../config.js";
 import type { Mount } from "../../../isolation/bwrap.js";
 import type { Interpreter } from "../../../isolation/interpreter.js";
-import { assess, type IsolationReport } from "../../../isolation/levels.js";
+import type { EarlyAnswer } from "../../../isolation/interpreter-question.js";
+import type { IsolationReport } from "../../../isolation/levels.js";
 import type { Limits } from "../../../protocol/messages.js";
 import type { SandboxInfo } from "../../backend.js";
 import { identityCount } from "../../host/identity.js";
 import type { SessionDir } from "../../host/session-dir.js";
 import { explainStartFailure } from "../../host/start-failure.js";
-import { wireLimits } from "../../host/wire-limits.js";
 import type { LargeContext } from "../../session/context/context.js";
 import type { Session } from "../../session/session.js";
-import { SessionPool } from "../pool/session-pool.js";
-import { SpareSessionDirs } from "../pool/spare-session-dirs.js";
-import { Templates } from "../pool/templates.js";
+import { shutDown } from "../shut-down.js";
+import { compileRunner } from "../wall/bytecode.js";
 import { startGroupedWall } from "../wall/grouped-wall.js";
-import { probeWalls } from "../wall/probe.js";
-import { shutDown } from "../wall/single-process.js";
-import { bootstrapCommand, findWallParts } from "../wall/wall-parts.js";
-import { Listener } from "./listener.js";
-import { preloadNames } from "./preload.js";
+import { findWallParts } from "../wall/wall-parts.js";
+import type { Generation } from "./generation.js";
 import type { SpawnOrder } from "./session-forker.js";
-import { Zygote, type ZygoteReport } from "./zygote.js";
+import type { ZygoteReport } from "./zygote.js";
 
 /** A zygote's sessions share address layout and hash seeds, so it is replaced after this many. */
 const SESSIONS_PER_ZYGOTE = 1000;
@@ -38,25 +34,10 @@ export interface ZygoteHostOptions {
   /** The folder of session folders, where sessions may have any. */
   readonly sessionRoot?: string | undefined;
   readonly hostEnvironment: HostEnvironment;
+  /** What the interpreter says of itself, where it was asked in advance. */
+  readonly early?: EarlyAnswer | undefined;
   /** What must not be left behind when the process ends. */
   readonly folders: Set<Disposable>;
-}
-
-interface Generation {
-  readonly zygote: Zygote;
-  readonly pool: SessionPool;
-  readonly spareDirs: SpareSessionDirs;
-  readonly templates: Templates;
-  readonly report: ZygoteReport;
-  readonly isolation: IsolationReport;
-  readonly interpreter: Interpreter;
-  readonly info: SandboxInfo;
-  readonly stamp: string;
-  /** Identifies the session root: a new folder under the same path is another one. */
-  readonly place: string;
-  made: number;
-  checkAfter: number;
-  close(): Promise<void>;
 }
 
 export interface Placement {
@@ -195,10 +176,10 @@ export class ZygoteHost {
   }
 
   async #start(): Promise<Generation> {
-    const { settings, mounts, sessionRoot, hostEnvironment, folders } = this.#options;
+    const { settings, mounts, sessionRoot, hostEnvironment, early, folders } = this.#options;
     const stores = sessionRoot === undefined ? [] : [sessionRoot];
-    const parts = await findWallParts(settings, hostEnvironment, stores);
-    const { interpreter, runner, folder, identity, sharesNetwork } = parts;
+    const parts = await findWallParts(settings, hostEnvironment, stores, early);
+    const { interpreter, runner, folder, identity } = parts;
     const owner = identity ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
     folders.add(folder);
     const undo = [
@@ -210,12 +191,9 @@ export class ZygoteHost {
     const close = async () => {
       for (const step of undo.splice(0).reverse()) await step();
     };
-    let started: Zygote | undefined;
     try {
-      const listener = await Listener.open(folder.sockets, identity);
-      undo.push(() => listener[Symbol.asyncDispose]());
       const place = placeOf(sessionRoot);
-      const { wall, cgroups, group } = await startGroupedWall(
+      const grouped = await startGroupedWall(
         {
           ...parts,
           mounts,
@@ -225,73 +203,36 @@ export class ZygoteHost {
         },
         { owner, path: hostEnvironment.path, userManager: hostEnvironment.userManager },
       );
+      const { wall, cgroups } = grouped;
       if (cgroups.version !== undefined) undo.push(() => cgroups.dispose());
-      const preload = preloadNames(settings.preload);
-      const tracksWrites = settings.checkpointMethod === "pages";
-      const zygote = new Zygote(wall, listener, { preload, group, sharesNetwork, tracksWrites });
-      started = zygote;
-      undo.push(() => zygote.close());
-      const report = await zygote.report;
-      const limits = wireLimits(settings.limits);
-      const probed = zygote.forker.spawn({ limits, keepCheckpoints: 1, warmUp: false });
-      const facts = await probeWalls({
-        session: probed,
-        zygotePid: zygote.pid ?? 0,
-        cgroups,
-        temporary: hostEnvironment.temporary,
-        environmentNames: hostEnvironment.environmentNames,
+      undo.push(async () => {
+        wall.process.kill("SIGKILL");
+        await wall.ended;
       });
-      probed.close();
-      const isolation = assess(facts);
-      const info = describe(isolation, interpreter);
-      const { keepCheckpoints, poolSize } = settings;
-      const size = sessionRoot === undefined ? poolSize : 0;
-      const plan = { zygote, limits, keepCheckpoints };
-      const pool = new SessionPool({ ...plan, size });
-      const spareDirs = new SpareSessionDirs({ ...plan, sessionRoot, isWanted: poolSize > 0 });
-      pool.fill();
-      const { temporary } = hostEnvironment;
-      const command = bootstrapCommand(interpreter, runner, "send_descriptor");
-      const route = { command, fileSocket: wall.fileSocket };
-      const templates = new Templates({ zygote, listener, route, temporary });
-      undo.push(() => {
-        for (const part of [pool, spareDirs, templates]) part.close();
-      });
-      return {
-        zygote,
-        pool,
-        spareDirs,
-        templates,
-        report,
-        isolation,
-        interpreter,
-        info,
+      const compiling = compileRunner(interpreter, runner);
+      undo.push(() => compiling?.[Symbol.dispose]());
+      // What speaks with it is loaded while it starts.
+      const { openGeneration } = await import("./generation.js");
+      return await openGeneration({
+        settings,
+        sessionRoot,
+        hostEnvironment,
+        parts,
+        grouped,
         stamp: environmentStamp(interpreter, hostEnvironment),
         place,
-        made: 0,
-        checkAfter: 0,
+        undo,
         close,
-      };
+      });
     } catch (error) {
-      const isDead = started?.isAlive === false;
       await close();
-      throw explainStartFailure(isDead ? await started?.ended : error);
+      throw explainStartFailure(error);
     }
   }
 }
 
 function placed({ isolation, info }: Generation, session: Session): Placement {
   return { session, isolation, info };
-}
-
-function describe(isolation: IsolationReport, interpreter: Interpreter): SandboxInfo {
-  return {
-    backend: "native",
-    mode: "zygote",
-    isolation: { level: isolation.level, missing: isolation.missing },
-    python: { version: interpreter.version, executable: interpreter.executable },
-    reason: `bubblewrap and user namespaces work; Python: ${interpreter.reason}`,
-  };
 }
 
 /** Changes whenever a package is added to or taken from the environment, or one is made. */

@@ -1,5 +1,5 @@
 import { deferred } from "../../../concurrency/deferred.js";
-import { CellarError, describeError } from "../../../errors.js";
+import { CellarError } from "../../../errors.js";
 import { initSeccompProgram, seccompProgram } from "../../../isolation/seccomp/seccomp.js";
 import type { Params } from "../../../protocol/messages.js";
 import { Peer } from "../../../protocol/peer.js";
@@ -51,15 +51,10 @@ export class Zygote {
       ),
     );
     wall.process.unref();
-    this.ended = new Promise((resolve) => {
-      const end = (reason: CellarError) => {
-        this.#onExit(reason);
-        resolve(reason);
-      };
-      wall.process.once("error", (error) => end(this.#exitReason(describeError(error))));
-      wall.process.once("exit", (code, signal) =>
-        end(this.#exitReason(`${signal ?? `exit ${code}`}`)),
-      );
+    this.ended = wall.ended.then((how) => {
+      const reason = this.#exitReason(how);
+      this.#onExit(reason);
+      return reason;
     });
     const ready = deferred<ZygoteReport>();
     this.report = ready.promise;
