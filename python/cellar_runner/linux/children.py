@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -46,18 +47,23 @@ def wake_descriptor() -> int:
     os.set_blocking(reader, False)
     os.set_blocking(writer, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    _ignore_stops()
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     return reader
 
 
-def _ignore_stops():
-    """Lets only the end of a child raise SIGCHLD, not each stop of one that is traced."""
-    action = ctypes.create_string_buffer(_SIGACTION_BYTES)
-    if _libc.sigaction(signal.SIGCHLD, None, action) == 0:
-        (flags,) = struct.unpack_from("=i", action, _FLAGS_OFFSET)
-        struct.pack_into("=i", action, _FLAGS_OFFSET, flags | _SA_NOCLDSTOP)
-        _libc.sigaction(signal.SIGCHLD, action, None)
+@contextlib.contextmanager
+def stops_unheard() -> Iterator[None]:
+    """Meanwhile only the end of a child raises SIGCHLD, not each stop of one that is traced."""
+    usual = ctypes.create_string_buffer(_SIGACTION_BYTES)
+    _libc.sigaction(signal.SIGCHLD, None, usual)
+    changed = ctypes.create_string_buffer(usual.raw, _SIGACTION_BYTES)
+    (flags,) = struct.unpack_from("=i", usual, _FLAGS_OFFSET)
+    struct.pack_into("=i", changed, _FLAGS_OFFSET, flags | _SA_NOCLDSTOP)
+    _libc.sigaction(signal.SIGCHLD, changed, None)
+    try:
+        yield
+    finally:
+        _libc.sigaction(signal.SIGCHLD, usual, None)
 
 
 def is_child(pid: object) -> bool:

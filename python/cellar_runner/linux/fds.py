@@ -10,10 +10,12 @@ import socket
 
 # Above what `open` hands out, so that user code meets the runner's descriptors only on purpose.
 CHANNEL, LINK, OUT, ERR, SPARE, ALARM, OUT_READER, ERR_READER = range(1100, 1108)
-WAKE, LAST_PID, DEAD = 1108, 1109, 1110
+WAKE, LAST_PID = 1108, 1109
 # The file of a large context; unlike the others it goes with every copy.
 CONTEXT_FILE = CHANNEL - 1
-DESCRIPTOR_CEILING = 1111
+# It leads nowhere, and stands for what a copy cannot hold.
+DEAD = CHANNEL - 2
+DESCRIPTOR_CEILING = 1110
 
 MAX_DESCRIPTORS_PER_MESSAGE = 20
 MAX_MESSAGE_BYTES = 16384

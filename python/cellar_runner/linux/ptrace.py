@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 _CONTINUE, _SINGLE_STEP, _DETACH = 7, 9, 17
 _GET_EVENT_MESSAGE, _GET_REGISTERS, _SET_REGISTERS, _SEIZE, _INTERRUPT = 0x4201, 0x4204, 0x4205, 0x4206, 0x4207
-_TRACE_FORK, _TRACE_CLONE, _EXIT_KILL = 1 << 1, 1 << 3, 1 << 20
-_EVENT_FORK, _EVENT_CLONE, _EVENT_STOP = 1, 3, 128
+_TRACE_FORK, _TRACE_CLONE, _TRACE_SECCOMP, _EXIT_KILL = 1 << 1, 1 << 3, 1 << 7, 1 << 20
+_EVENT_FORK, _EVENT_CLONE, _EVENT_SECCOMP, _EVENT_STOP = 1, 3, 7, 128
 _GENERAL, _FLOATING_POINT = 1, 2
 _SYSCALL_INSTRUCTION = b"\x0f\x05"
 # What the kernel leaves in the result register of an interrupted call: ERESTARTSYS to ERESTART_RESTARTBLOCK.
@@ -24,6 +24,8 @@ _RESTARTED = range(-516, -511)
 
 # The order of user_regs_struct.
 _R10, _R9, _R8, _RAX, _RCX, _RDX, _RSI, _RDI, _ORIG_RAX, _RIP = range(7, 17)
+_RSP = 19
+_SCRATCH_DISTANCE = 8192
 _ARGUMENTS = _RDI, _RSI, _RDX, _R10, _R8, _R9
 _REGISTERS = struct.Struct("=27q")
 _FLOATING_POINT_BYTES = 512
@@ -65,6 +67,11 @@ class Registers:
         self.general = general
         self.floating_point = floating_point
 
+    @property
+    def scratch(self) -> int:
+        """Memory below the stack that nothing is kept in."""
+        return (self.general[_RSP] - _SCRATCH_DISTANCE) & ~15
+
     def waits_in(self, call: int) -> bool:
         return self.general[_ORIG_RAX] == call and self.general[_RAX] in _RESTARTED
 
@@ -89,7 +96,7 @@ class Tracee:
     def stop(cls, pid: int, call: int) -> Tracee:
         """Stops a process that waits in this call, or will in a moment."""
         tracee = cls(pid)
-        _ptrace(_SEIZE, pid, 0, _TRACE_FORK | _TRACE_CLONE | _EXIT_KILL)
+        _ptrace(_SEIZE, pid, 0, _TRACE_FORK | _TRACE_CLONE | _TRACE_SECCOMP | _EXIT_KILL)
         deadline = time.monotonic() + _WAIT_SECONDS
         while True:
             _ptrace(_INTERRUPT, pid)
@@ -168,8 +175,8 @@ class Tracee:
         for _ in range(_MAX_SUPPRESSED_SIGNALS):
             _ptrace(_SINGLE_STEP, self.pid)
             event, stopped_by = self._await_stop()
-            # Neither signals that it got meanwhile nor the news of them are let through.
-            if event != _EVENT_STOP and (event or stopped_by == signal.SIGTRAP):
+            # Neither signals that it got meanwhile nor the news of them are let through. What the filter asks is.
+            if event not in (_EVENT_STOP, _EVENT_SECCOMP) and (event or stopped_by == signal.SIGTRAP):
                 return event
         raise OSError("process %d gets too many signals" % self.pid)
 

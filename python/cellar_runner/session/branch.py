@@ -14,7 +14,6 @@ from ..linux.write_tracking import PAGE
 from ..output.inline import PipeReader
 from .checkpoint import messages
 from .checkpoint.page_log import HotPages, PageLog
-from .checkpoint.twin import Link
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,11 +38,10 @@ class Parked:
     # It holds them itself.
     pages: dict[int, bytes] = {}
 
-    def __init__(self, step: int, pid: int, link: Link) -> None:
+    def __init__(self, step: int, pid: int, link: socket.socket) -> None:
         self.step = step
         self.pid = pid
-        link.theirs.close()
-        self.link = link.ours
+        self.link = link
         self.early_deaths = 0
 
     def close(self, ended: bool) -> None:
@@ -124,7 +122,7 @@ class Branch:
         self._page_log: PageLog | None = None
         # None while there is no head, or once it has closed its end.
         self.link: socket.socket | None = None
-        self._spare: Link | None = None
+        self._spare: socket.socket | None = None
         self._opened = 0.0
         self._early_deaths = 0
 
@@ -182,8 +180,8 @@ class Branch:
     def new_spare(self) -> socket.socket:
         """The far end of the link that the next checkpoint will wait on."""
         self._drop_spare()
-        self._spare = Link()
-        return self._spare.theirs
+        self._spare, theirs = fds.socket_pair()
+        return theirs
 
     def _drop_spare(self):
         if self._spare is not None:
@@ -215,12 +213,7 @@ class Branch:
         try:
             if self._page_log is None:
                 self._page_log = PageLog(self.pid, self._hides_copies, self._hot_pages)  # type: ignore[arg-type]
-            if self._spare is None:
-                self._send_spare()
-            taken, is_twin = self._page_log.take(step, thread_id, actions, self._spare)  # type: ignore[arg-type]
-            if is_twin:
-                self._spare = None
-                self._send_spare()
+            taken = self._page_log.take(step, thread_id, actions)
             self._add(taken)
             self._host.notify("parked", {"branch": self.number, "step": step, "lost": taken.lost})
             answer = messages.TAKEN
@@ -248,12 +241,13 @@ class Branch:
             self.forget(self.parked[0])
 
     def _send_spare(self):
-        try:
-            link, descriptors = self.link, [self.new_spare().fileno()]
-            fds.send_with_descriptors(link, messages.SPARE_LINK, descriptors, socket.MSG_DONTWAIT)  # type: ignore[arg-type]
-        except OSError:
-            # A head that does not take them gets no more checkpoints.
-            pass
+        with self.new_spare() as theirs:
+            try:
+                link, descriptors = self.link, [theirs.fileno()]
+                fds.send_with_descriptors(link, messages.SPARE_LINK, descriptors, socket.MSG_DONTWAIT)  # type: ignore[arg-type]
+            except OSError:
+                # A head that does not take them gets no more checkpoints.
+                pass
 
     def lend(self, kind: bytes, descriptor: int) -> bool:
         """Passes a link or a file on to the head; False when it does not take it."""

@@ -93,7 +93,7 @@ class Init:
         if self._wake in ready:
             os.read(self._wake, 4096)
             self._reap()
-            self._relay.ensure()
+        self._relay.ensure()
         if self._channel.descriptor in ready:
             self._listen()
         now = time.monotonic()
@@ -222,7 +222,7 @@ class Init:
         readers = [reader for reader, _ in pipes]
         branch.open(readers, mine, nonce)
         channel = self._connect("head", branch.number, branch.generation)
-        spare = os.dup(branch.new_spare().fileno())
+        spare = branch.new_spare().detach()
         shared = [os.dup(branch.output.alarm.descriptor), *map(_reopened, readers)]
         descriptors = [channel, theirs.detach(), pipes[0][1], pipes[1][1], spare, *shared]
         return {"slot": branch.slot, "nonce": nonce.hex(), "park": False, "pages": self._tracks_writes}, descriptors

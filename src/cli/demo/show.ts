@@ -7,7 +7,7 @@ import { complain } from "../terminal/report-error.js";
 import { escapeControls, painterFor, withProgress } from "../terminal/terminal.js";
 import { ACTS, type Act, Bait } from "./acts.js";
 
-const CONFIG = { preload: "none", poolSize: 0 } as const;
+const CONFIG = { preload: "none", poolSize: 0, checkpoints: "always" } as const;
 const TITLES = {
   walled: "Cellar runs Python that you do not trust, and keeps its state.",
   bare: "Cellar keeps the state of Python cells; here without isolation.",

@@ -8,6 +8,7 @@ export const JUMP_IF_ANY_BIT = 0x45;
 
 const ALLOW = 0x7fff0000;
 const KILL_PROCESS = 0x80000000;
+const TRACE = 0x7ff00000;
 const ERRNO = 0x00050000;
 
 const EPERM = 1;
@@ -26,6 +27,8 @@ export type Program = readonly Instruction[];
 export const ALLOWED: Program = [result(ALLOW)];
 export const REFUSED: Program = [failure(EPERM)];
 export const KILLED: Program = [result(KILL_PROCESS)];
+/** As the process that traces the caller decides; without one as if the kernel did not have the call. */
+export const TRACED: Program = [result(TRACE)];
 /** As if the kernel did not have the call. */
 export const UNKNOWN: Program = [failure(ENOSYS)];
 

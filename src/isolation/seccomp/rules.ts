@@ -10,6 +10,7 @@ import {
   mask,
   type Program,
   REFUSED,
+  TRACED,
   UNKNOWN,
 } from "./bpf.js";
 
@@ -48,8 +49,6 @@ const PERSONALITIES = [0, 0x0040000, 0xffffffff];
 /** A lease on a bound file would block the host's own opens of it. */
 const F_SETLEASE = 1024;
 const F_NOTIFY = 1026;
-
-const UFFD_USER_MODE_ONLY = 1;
 
 const PRIO_PROCESS = 0;
 const IOPRIO_WHO_PROCESS = 1;
@@ -99,10 +98,9 @@ export function sessionRules(options: FilterOptions): ReadonlyMap<string, Progra
   ]);
 }
 
-/** Init has each process of a session make what tracks its writes. It may handle no fault of the kernel's. */
+/** What tracks the writes of a process is made in its place by init, which traces it; nobody else can. */
 function trackingRules(): [string, Program][] {
-  const program = [load(argument(0)), jump(JUMP_IF_ANY_BIT, UFFD_USER_MODE_ONLY, 1, 0)];
-  return [["userfaultfd", [...program, ...REFUSED_ELSE_ALLOWED]]];
+  return [["userfaultfd", TRACED]];
 }
 
 export function engineRules(): ReadonlyMap<string, Program> {

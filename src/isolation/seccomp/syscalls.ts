@@ -175,7 +175,8 @@ export const ALLOWED_CALLS: readonly string[] = [
 /** What the init of a session needs as well to make checkpoints of the other processes. */
 export const INIT_CALLS: readonly string[] = [
   ...ALLOWED_CALLS,
-  ...words("ptrace pidfd_getfd process_vm_readv process_vm_writev"),
+  // The last one for the processes that it starts, which may do less.
+  ...words("ptrace pidfd_getfd process_vm_readv process_vm_writev seccomp"),
 ];
 
 /** What a JavaScript engine with threads calls to compute and to speak on streams it was given. */

@@ -55,7 +55,11 @@ class Visit implements AsyncDisposable {
       folder: sessionDirPath(this.sessionDir),
     });
     const env = { ...this.#proxy.environment };
-    this.#sandbox = await runtime.createSandbox({ ...SMALL, env }, undefined, this.sessionDir);
+    this.#sandbox = await runtime.createSandbox(
+      { ...SMALL, env, checkpoints: "always" },
+      undefined,
+      this.sessionDir,
+    );
   }
 
   async run(code: string) {

@@ -37,7 +37,7 @@ class KernelState:
         self.files: list[tuple[int, str, int, int]] = []
         for name in os.listdir("/proc/%d/fd" % pid):
             number = int(name)
-            if number < fds.CONTEXT_FILE and number not in (1, 2):
+            if number < fds.DEAD and number not in (1, 2):
                 path = "/proc/%d/fd/%s" % (pid, name)
                 self.files.append((number, os.readlink(path), *_position(pid, name)))
                 self._carried.append((self.files[-1][:3], _identity(path)))

@@ -17,7 +17,7 @@ import os
 import resource
 import struct
 
-from ...linux import fds, processes, ptrace, syscalls
+from ...linux import children, fds, processes, ptrace, syscalls
 from ...linux.address_space import MappingQuery, Mappings
 from ...linux.write_tracking import PAGE, SYS_USERFAULTFD, USERFAULTFD_FLAGS, WriteTracker
 from .kernel_state import KernelState
@@ -38,8 +38,8 @@ MAX_HOT_PAGES = 1024
 RELEARN_EVERY = 64
 
 _SYS_CLOSE, _SYS_BRK, _SYS_PRCTL, _SYS_DUP3, _SYS_CLOSE_RANGE = 3, 12, 157, 292, 436
-# What a twin closes of the runner's: all but its link, the context and the dead descriptor.
-_CLOSED = ((fds.CHANNEL, fds.LINK - 1), (fds.LINK + 1, fds.DEAD - 1))
+# What a twin closes of the runner's: all but the place of its link.
+_CLOSED = ((fds.CHANNEL, fds.LINK - 1), (fds.LINK + 1, fds.DESCRIPTOR_CEILING - 1))
 
 
 class PageLog:
@@ -67,8 +67,11 @@ class PageLog:
             self._tracker.close()
             self._mappings.close()
 
-    def take(self, step: int, thread_id: int, actions: int, link: Link) -> tuple[PageCheckpoint, bool]:
-        """The checkpoint, and whether it is a new twin, which then has the link that was meant for it."""
+    def take(self, step: int, thread_id: int, actions: int) -> PageCheckpoint:
+        with children.stops_unheard():
+            return self._take(step, thread_id, actions)
+
+    def _take(self, step, thread_id, actions):
         head = ptrace.Tracee.stop(self._pid, ptrace.SYS_RECVMSG)
         try:
             state = KernelState(self._pid, actions)
@@ -76,9 +79,9 @@ class PageLog:
                 self._track(head)
             delta = self._delta(step, head, state)
             if delta is not None:
-                return delta, False
-            twin = self._make_twin(head, state, thread_id, link)
-            return PageCheckpoint(step, twin, head.registers, self._heap, state, {}, []), True
+                return delta
+            twin = self._make_twin(head, state, thread_id)
+            return PageCheckpoint(step, twin, head.registers, self._heap, state, {}, [])
         finally:
             head.release()
 
@@ -149,7 +152,7 @@ class PageLog:
         self._contents.update(pages)
         return pages
 
-    def _make_twin(self, head, state, thread_id, link):
+    def _make_twin(self, head, state, thread_id):
         self._twin = None
         mappings = Mappings(self._pid)
         if mappings.has_own_code:
@@ -170,11 +173,11 @@ class PageLog:
         try:
             _, hard = resource.prlimit(copy.pid, resource.RLIMIT_NOFILE)
             resource.prlimit(copy.pid, resource.RLIMIT_NOFILE, (hard, hard))
-            copy.call(_SYS_DUP3, fds.SPARE, fds.LINK, os.O_CLOEXEC)
             for first, last in _CLOSED:
                 copy.call(_SYS_CLOSE_RANGE, first, last, 0)
             for number, flags in ((1, 0), (2, 0), *state.dead):
                 copy.call(_SYS_DUP3, fds.DEAD, number, flags & os.O_CLOEXEC)
+            link = Link.make_in(copy)
             if self._hides_copies:
                 copy.call(_SYS_PRCTL, syscalls.PR_SET_DUMPABLE, 0, 0, 0, 0)
         except OSError:

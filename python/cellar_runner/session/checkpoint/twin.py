@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import json
 import os
@@ -25,14 +26,30 @@ PAUSE_SECONDS = 0.00005
 
 CLONE_FLAGS = syscalls.CLONE_PARENT | syscalls.CLONE_CHILD_SETTID | syscalls.CLONE_CHILD_CLEARTID | signal.SIGCHLD
 _PRIVATE_FIXED, _READ_WRITE = 0x02 | 0x20 | 0x100000, 3
-_SYS_MMAP, _SYS_BRK, _SYS_PRCTL, _SYS_CLOCK_GETTIME = 9, 12, 157, 228
+_SYS_CLOSE, _SYS_MMAP, _SYS_BRK, _SYS_SOCKETPAIR = 3, 9, 12, 53
+_SYS_PRCTL, _SYS_CLOCK_GETTIME, _SYS_DUP3 = 157, 228, 292
 
 
 class Link:
     """The socket on which the heads of a twin get their orders. Both ends: what nobody took is taken back."""
 
-    def __init__(self) -> None:
-        self.ours, self.theirs = fds.socket_pair()
+    def __init__(self, ours: socket.socket, theirs: socket.socket) -> None:
+        self.ours, self.theirs = ours, theirs
+
+    @classmethod
+    def make_in(cls, copy: ptrace.Tracee) -> Link:
+        """Has the copy make both, since nothing that a head could have changed may lead there."""
+        place = copy.registers.scratch
+        copy.call(_SYS_SOCKETPAIR, socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC, 0, place)
+        numbers = (ctypes.c_int * 2)()
+        copy.read([(place, place + ctypes.sizeof(numbers))], ctypes.addressof(numbers))
+        ours, theirs = (socket.socket(fileno=syscalls.take_descriptor(copy.pid, number)) for number in numbers)
+        link = cls(ours, theirs)
+        copy.call(_SYS_DUP3, numbers[1], fds.LINK, os.O_CLOEXEC)
+        for number in numbers:
+            if number != fds.LINK:
+                copy.call(_SYS_CLOSE, number)
+        return link
 
     def close(self) -> None:
         self.ours.close()
