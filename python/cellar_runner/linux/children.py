@@ -77,6 +77,15 @@ def is_child(pid: object) -> bool:
     return True
 
 
+def has_ended(pid: int) -> bool:
+    """Whether it has, and is collected now or was before."""
+    try:
+        collected, status = os.waitpid(pid, os.WNOHANG)
+    except ChildProcessError:
+        return True
+    return collected == pid and not os.WIFSTOPPED(status)
+
+
 def ended() -> Iterator[tuple[int, int]]:
     """(pid, status) of each that has ended and was not collected yet."""
     while True:

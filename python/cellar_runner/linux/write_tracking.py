@@ -14,7 +14,8 @@ import struct
 
 PAGE = 4096
 SYS_USERFAULTFD = 323
-USERFAULTFD_FLAGS = os.O_CLOEXEC | os.O_NONBLOCK | 1
+# The last argument is not one of the call: by it the filter tells this one from others (rules.ts).
+USERFAULTFD_ARGUMENTS = (os.O_CLOEXEC | os.O_NONBLOCK | 1, 0x63656C6C)
 
 _API, _REGISTER, _PROTECT, _SCAN = 0xC018AA3F, 0xC020AA00, 0xC018AA06, 0xC0606610
 _UFFD_API, _WRITE_PROTECT_MODE = 0xAA, 2

@@ -257,7 +257,9 @@ class Init:
             if self._wake_checkpoint(branch, parked, False):
                 branch.read_output_unless_alone()
                 return parked.step
-            branch.forget(parked)
+            # There may be no place for a process until one that was killed has left.
+            if not self._own_processes.collect_ending(deadline):
+                branch.forget(parked)
         branch.forget_all()
         for _ in range(START_ATTEMPTS):
             branch.generation += 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from ..linux import children, processes
 
 TYPE_CHECKING = False
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from .state_writers import Writers
 
 PARKING_MILLISECONDS = 20
+PAUSE_SECONDS = 0.001
 
 
 class OwnProcesses:
@@ -36,6 +39,18 @@ class OwnProcesses:
         page_log = self.ending.pop(pid, None)
         if page_log is not None:
             page_log.close()
+
+    def collect_ending(self, deadline: float) -> bool:
+        """Waits for those that were killed; whether there were any, and all have left."""
+        had_some = bool(self.ending)
+        while self.ending:
+            for pid in list(self.ending):
+                if children.has_ended(pid):
+                    self.note_end(pid)
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(PAUSE_SECONDS)
+        return had_some
 
     def is_new_child(self, pid: int) -> bool:
         """Whether it is a child of init that has no part in the session yet."""

@@ -136,9 +136,11 @@ for name in os.listdir('/proc'):
     const track = `
 import ctypes
 libc = ctypes.CDLL(None, use_errno=True)
-[(libc.syscall(323, flags), ctypes.get_errno()) for flags in (0, 1, 0o2000000 | 0o4000 | 1)]`;
+[(libc.syscall(323, flags, mark), ctypes.get_errno()) for flags in (0, 1, 0o2004001) for mark in (0, 0x63656c6c)]`;
     await run(sandbox, "x = 1");
-    expect(text(await sandbox.execute(track))).toBe("[(-1, 38), (-1, 38), (-1, 38)]");
+    expect(text(await sandbox.execute(track))).toBe(
+      "[(-1, 1), (-1, 38), (-1, 1), (-1, 38), (-1, 1), (-1, 38)]",
+    );
   });
 
   check("leave a session that answers when a cell asks for them in the head's name", async () => {

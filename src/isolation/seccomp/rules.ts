@@ -50,6 +50,9 @@ const PERSONALITIES = [0, 0x0040000, 0xffffffff];
 const F_SETLEASE = 1024;
 const F_NOTIFY = 1026;
 
+/** An argument that the call does not have, by which init's is told from others. */
+const TRACKING_MARK = 0x63656c6c;
+
 const PRIO_PROCESS = 0;
 const IOPRIO_WHO_PROCESS = 1;
 
@@ -100,7 +103,8 @@ export function sessionRules(options: FilterOptions): ReadonlyMap<string, Progra
 
 /** What tracks the writes of a process is made in its place by init, which traces it; nobody else can. */
 function trackingRules(): [string, Program][] {
-  return [["userfaultfd", TRACED]];
+  const program = [load(argument(1)), jump(JUMP_IF_EQUAL, TRACKING_MARK, 1, 0)];
+  return [["userfaultfd", [...program, ...REFUSED, ...TRACED]]];
 }
 
 export function engineRules(): ReadonlyMap<string, Program> {

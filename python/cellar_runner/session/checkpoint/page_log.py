@@ -19,7 +19,7 @@ import struct
 
 from ...linux import children, fds, processes, ptrace, syscalls
 from ...linux.address_space import MappingQuery, Mappings
-from ...linux.write_tracking import PAGE, SYS_USERFAULTFD, USERFAULTFD_FLAGS, WriteTracker
+from ...linux.write_tracking import PAGE, SYS_USERFAULTFD, USERFAULTFD_ARGUMENTS, WriteTracker
 from .kernel_state import KernelState
 from .page_runs import count, joined, pages_of, within
 from .twin import CLONE_FLAGS, Link, PageCheckpoint, Twin
@@ -86,7 +86,7 @@ class PageLog:
             head.release()
 
     def _track(self, head):
-        number = head.call(SYS_USERFAULTFD, USERFAULTFD_FLAGS)
+        number = head.call(SYS_USERFAULTFD, *USERFAULTFD_ARGUMENTS)
         try:
             descriptor = syscalls.take_descriptor(self._pid, number)
         finally:
