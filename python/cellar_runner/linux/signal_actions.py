@@ -11,7 +11,7 @@ FLAGS_OFFSET = 136
 STANDARD_SIGNALS = range(1, 32)
 
 _libc = ctypes.CDLL(None, use_errno=True)
-_get = _libc.sigaction
+_sigaction = _libc.sigaction
 
 
 class SignalActions:
@@ -27,5 +27,10 @@ class SignalActions:
     def digest(self) -> int:
         """A number that changes with any of them."""
         for number, place in self._calls:
-            _get(number, None, place)
+            _sigaction(number, None, place)
         return zlib.crc32(self._buffer)
+
+    def restore(self, number: int) -> None:
+        """Sets the action of a signal to what it was when the last digest was made."""
+        index = STANDARD_SIGNALS.index(number)
+        _sigaction(number, self._calls[index][1], None)
