@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Branch } from "../branch.js";
 import { StepHistory } from "../step-history.js";
-import { restoredState, seenState, UNSEEN } from "./state-report.js";
+import { joinReports, restoredState, seenState, UNSEEN } from "./state-report.js";
 
 function history(...cells: readonly number[]): StepHistory {
   const line = new StepHistory();
@@ -43,5 +43,11 @@ describe("what is said of a state that was restored", () => {
     const seen = await seenState(branch, report, Promise.resolve());
     expect(seen).toMatchObject({ survived: false, lostCells: [2] });
     expect(seen.reason).toContain(UNSEEN);
+    // The same happens to the next ones, which go back further.
+    const next = await seenState(branch, restoredState(line, 0, []), Promise.resolve());
+    expect(joinReports(joinReports(seen, next), next)).toMatchObject({
+      lostCells: [1, 2],
+      reason: `restored the state after cell 1; lost what these cells did: 2; ${UNSEEN}; restored an empty session; lost what these cells did: 1`,
+    });
   });
 });

@@ -32,8 +32,9 @@ function heldState(line: StepHistory, { planned, due }: Plan) {
 /** A loss stays told until a result has told it. */
 export function joinReports(earlier: StateReport | undefined, later: StateReport): StateReport {
   if (earlier === undefined) return later;
-  const lostCells = [...(earlier.lostCells ?? []), ...(later.lostCells ?? [])];
-  const reasons = new Set([earlier.reason, later.reason].filter((text) => text !== undefined));
+  const lost = new Set([...(earlier.lostCells ?? []), ...(later.lostCells ?? [])]);
+  const lostCells = [...lost].sort((one, other) => one - other);
+  const reasons = new Set([earlier, later].flatMap(({ reason }) => reason?.split("; ") ?? []));
   return {
     ...later,
     survived: earlier.survived && later.survived,
