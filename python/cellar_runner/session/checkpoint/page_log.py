@@ -168,7 +168,7 @@ class PageLog:
                 copy.call(_SYS_DUP3, fds.DEAD, number, flags & os.O_CLOEXEC)
             if self._hides_copies:
                 copy.call(_SYS_PRCTL, syscalls.PR_SET_DUMPABLE, 0, 0, 0, 0)
-        except OSError:
+        except BaseException:
             processes.kill(copy.pid)
             raise
         self._twin = Twin(copy, link, thread_id, mappings.stack)
