@@ -152,6 +152,22 @@ x = 2`;
     expect((await sandbox.checkpointMethod()).method).toBe("pages");
   });
 
+  check("let no cell forget which pages it has written", async () => {
+    const sandbox = await create();
+    const scan = `
+import ctypes, fcntl, os, struct
+found = (ctypes.c_uint64 * 3)()
+order = struct.pack('=12Q', 96, 3, 0x10000, 0x7f0000000000, 0, ctypes.addressof(found), 1, 0, 0, 2, 0, 2)
+with open('/proc/self/pagemap', 'rb') as pages:
+    try:
+        fcntl.ioctl(pages, 0xC0606610, bytearray(order))
+    except OSError as error:
+        number = error.errno`;
+    await run(sandbox, scan);
+    expect(text(await sandbox.execute("number"))).toBe("1");
+    expect((await sandbox.checkpointMethod()).method).toBe("pages");
+  });
+
   check("leave a session that answers when a cell asks for them in the head's name", async () => {
     const sandbox = await create();
     const forge = `

@@ -50,6 +50,8 @@ const F_SETLEASE = 1024;
 const F_NOTIFY = 1026;
 
 const UFFD_USER_MODE_ONLY = 1;
+/** It can also forget which pages were written. */
+const PAGEMAP_SCAN = 0xc0606610;
 
 const PRIO_PROCESS = 0;
 const IOPRIO_WHO_PROCESS = 1;
@@ -102,7 +104,17 @@ export function sessionRules(options: FilterOptions): ReadonlyMap<string, Progra
 /** Init has each process of a session make what tracks its writes. It may handle no fault of the kernel's. */
 function trackingRules(): [string, Program][] {
   const program = [load(argument(0)), jump(JUMP_IF_ANY_BIT, UFFD_USER_MODE_ONLY, 1, 0)];
-  return [["userfaultfd", [...program, ...REFUSED_ELSE_ALLOWED]]];
+  return [
+    ["userfaultfd", [...program, ...REFUSED_ELSE_ALLOWED]],
+    ["ioctl", [load(argument(1)), ...refuseAny([...TERMINAL_REQUESTS, PAGEMAP_SCAN])]],
+  ];
+}
+
+/** Init looks which pages were written, and sets the limits of copies that cannot do so themselves. */
+export function initRules(options: FilterOptions): ReadonlyMap<string, Program> {
+  const rules = new Map([...sessionRules(options), ...sharedRules()]);
+  rules.delete("prlimit64");
+  return rules;
 }
 
 export function engineRules(): ReadonlyMap<string, Program> {
