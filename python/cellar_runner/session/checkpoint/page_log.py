@@ -54,7 +54,8 @@ class PageLog:
         self._hot = HotPages()
         # What each page held at the last checkpoint, as far as it was read.
         self._contents: dict[int, bytes] = {}
-        self._buffer = mmap.mmap(-1, MAX_DELTA_PAGES * PAGE)
+        # Without control groups the filter refuses shared memory.
+        self._buffer = mmap.mmap(-1, MAX_DELTA_PAGES * PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         self._buffer_address = ctypes.addressof(ctypes.c_char.from_buffer(self._buffer))
 
     def close(self) -> None:
