@@ -67,5 +67,18 @@ def close_descriptor_range(soft: int) -> None:
 
 def place(descriptor: int, number: int) -> None:
     """Moves a descriptor to a fixed number, not inherited by programs."""
+    if descriptor == number:
+        os.set_inheritable(number, False)
+        return
     os.dup2(descriptor, number, inheritable=False)
     os.close(descriptor)
+
+
+def place_all(descriptors: list[int], first: int) -> None:
+    """Moves descriptors to the numbers from `first` on. Some may have them: a cell can take all others."""
+    waiting = list(descriptors)
+    for number in range(first, first + len(descriptors)):
+        descriptor = waiting.pop(0)
+        if number in waiting:
+            waiting[waiting.index(number)] = os.dup(number)
+        place(descriptor, number)

@@ -28,3 +28,8 @@ class SignalActions:
         for number, place in self._calls:
             _call(_SYS_RT_SIGACTION, number, None, place, _SET_BYTES)
         return zlib.crc32(self._buffer)
+
+    def restore(self, number: int) -> None:
+        """Sets the action of a signal to what it was when the last digest was made."""
+        index = _STANDARD_SIGNALS.index(number)
+        _call(_SYS_RT_SIGACTION, number, self._calls[index][1], None, _SET_BYTES)

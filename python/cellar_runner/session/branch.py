@@ -30,6 +30,8 @@ EARLY_DEATH_SECONDS = 5
 # After so many, one after the other, a checkpoint is forgotten, or the branch given up.
 CHECKPOINT_EARLY_DEATHS, BRANCH_EARLY_DEATHS = 3, 12
 MAX_LAST_MESSAGES = 16
+# What the host can give out, and the end of what a process can map.
+MAX_STEP, MAX_ADDRESS = (1 << 32) - 1, (1 << 47) - 1
 
 
 class Parked:
@@ -209,17 +211,22 @@ class Branch:
 
     def _take_checkpoint(self, step, thread_id, actions):
         """Makes one of the pages that the head has written, or has the head copy itself."""
+        if self.pid is None:
+            # Its last words: there is nothing left to stop.
+            return
         answer = messages.COPY
         try:
+            if step > MAX_STEP or thread_id > MAX_ADDRESS:
+                raise OSError("step %d and address %#x are not a head's" % (step, thread_id))
             if self._page_log is None:
                 self._page_log = PageLog(self.pid, self._hides_copies, self._hot_pages)  # type: ignore[arg-type]
             taken = self._page_log.take(step, thread_id, actions)
             self._add(taken)
             self._host.notify("parked", {"branch": self.number, "step": step, "lost": taken.lost})
             answer = messages.TAKEN
-        except OSError as error:
-            # It cannot be stopped or tracked.
-            self.why_copies = str(error)
+        except Exception as error:
+            # It cannot be stopped or tracked, or has ended meanwhile: whatever a head does must not end init.
+            self.why_copies = str(error) or type(error).__name__
         try:
             self.link.send(answer, socket.MSG_DONTWAIT)  # type: ignore[union-attr]
         except (OSError, AttributeError):

@@ -73,8 +73,7 @@ class Head(Service):
     def attach(self, orders: dict, descriptors: list[int]) -> None:
         """Takes over the channel, the link to init and the output pipes of a generation."""
         fds.open_descriptor_range()
-        for number, descriptor in enumerate(descriptors, fds.CHANNEL):
-            fds.place(descriptor, number)
+        fds.place_all(descriptors, fds.CHANNEL)
         fds.place(os.open("/proc/loadavg", os.O_RDONLY), fds.LAST_PID)
         fds.place(os.open(os.devnull, os.O_PATH), fds.DEAD)
         fds.close_descriptor_range(self._soft_files)

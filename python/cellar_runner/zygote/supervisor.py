@@ -246,9 +246,17 @@ class Supervisor:
             owner.close()
 
 
+def _empty_standard_input():
+    """What the host began the wall with would be one open file in the hands of all sessions."""
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+
+
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     scheduling.use_ordinary_priority()
+    _empty_standard_input()
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     os.set_inheritable(CONTROL, False)

@@ -5,6 +5,9 @@ import { describeLoss, stopError } from "../session/cell/result.js";
 import type { Display } from "./client-callbacks.js";
 import { surelyFits, truncateOutputs } from "./truncate-outputs.js";
 
+/** As many as a message may name; the reason names all of them. */
+const MAX_LOST_CELLS = 10_000;
+
 type WireExecution = Result<"session_execute">;
 
 /** Pieces that a result may have on the wire; beyond it their order between the streams is given up. */
@@ -56,7 +59,7 @@ function pack(
       survived: state.survived,
       checkpoint: state.checkpoint,
       ...(state.unsaved !== undefined && { unsaved: state.unsaved }),
-      ...(state.lostCells !== undefined && { lost_cells: [...state.lostCells] }),
+      ...(state.lostCells !== undefined && { lost_cells: state.lostCells.slice(-MAX_LOST_CELLS) }),
       ...(state.reason !== undefined && { reason: state.reason }),
       ...(state.lost !== undefined && { lost: [...state.lost] }),
     },

@@ -306,6 +306,15 @@ describe("going back and forking", () => {
     expect(text(await twin.execute("x"))).toBe("[1]");
   });
 
+  check("a fork has none of the states before it, and takes no other for them", async () => {
+    const sandbox = await create();
+    for (const code of ["x = 1", "x = 2", "x = 3"]) await sandbox.execute(code);
+    const twin = await sandbox.fork();
+    open.push(twin);
+    await expect(twin.undo()).rejects.toThrow("the state after cell 2 is no longer kept");
+    expect(text(await twin.execute("x"))).toBe("3");
+  });
+
   check("a restart from nothing sets the environment and the context again", async () => {
     const sandbox = await create({ checkpoints: "off", env: { COLOUR: "green" } });
     await sandbox.initialize("the context");

@@ -58,6 +58,7 @@ export class SessionOpener implements SessionFactory {
       const limits = wireLimits(settings.limits);
       const placed = await zygotes.acquire(limits, settings.keepCheckpoints, context, dir);
       this.#hadWalls = true;
+      placed.session.reachesOut = settings.network !== "none" || mounts.some((m) => !m.readonly);
       refuseWeak(settings, placed);
       await refuseUnwritable(placed.session, mounts);
       const info = this.#explained(placed.info);

@@ -190,4 +190,27 @@ describe("a session that lost its process", () => {
       background: 0,
     });
   });
+
+  check("is given up where no process answers that is restored", async () => {
+    const sandbox = await create();
+    await sandbox.execute("import os, time\nos.setsid = lambda: time.sleep(10_000)");
+    const calls = ["os.kill(os.getpid(), 9)", "x"].map((code) => sandbox.execute(code));
+    // By then one hangs, and the host waits for its word.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await sandbox.destroy();
+    expect((await Promise.allSettled(calls)).map(({ status }) => status)).toHaveLength(2);
+  });
+});
+
+describe("many sessions that are closed at once", () => {
+  check("end aside only in a small number", async () => {
+    const sandboxes = [];
+    for (let count = 0; count < 10; count += 1) {
+      const sandbox = await create();
+      await sandbox.execute("x = 1");
+      sandboxes.push(sandbox);
+    }
+    await Promise.all(sandboxes.map((sandbox) => sandbox.destroy()));
+    expect(ours(initPids()).length).toBeLessThanOrEqual(4);
+  });
 });

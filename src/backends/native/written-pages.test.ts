@@ -143,6 +143,22 @@ libc = ctypes.CDLL(None, use_errno=True)
     );
   });
 
+  check("let no cell forget which pages it has written", async () => {
+    const sandbox = await create();
+    const scan = `
+import ctypes, fcntl, os, struct
+found = (ctypes.c_uint64 * 3)()
+order = struct.pack('=12Q', 96, 3, 0x10000, 0x7f0000000000, 0, ctypes.addressof(found), 1, 0, 0, 2, 0, 2)
+with open('/proc/self/pagemap', 'rb') as pages:
+    try:
+        fcntl.ioctl(pages, 0xC0606610, bytearray(order))
+    except OSError as error:
+        number = error.errno`;
+    await run(sandbox, scan);
+    expect(text(await sandbox.execute("number"))).toBe("1");
+    expect((await sandbox.checkpointMethod()).method).toBe("pages");
+  });
+
   check("leave a session that answers when a cell asks for them in the head's name", async () => {
     const sandbox = await create();
     const forge = `
@@ -150,7 +166,7 @@ import os, struct, socket, time
 link = socket.socket(fileno=os.dup(1101))
 for step in (1, 7, 1 << 40, 99):
     link.send(struct.pack('=QQQ', step, 4096, 0))
-time.sleep(1)
+time.sleep(3)
 x = 2`;
     await run(sandbox, "x = 1", forge, "x += 1");
     // It may lose what its answers were mistaken for, but not more than the result says.
@@ -161,6 +177,72 @@ x = 2`;
     await run(sandbox, "y = 1", "y = 2");
     await sandbox.undo();
     expect(text(await sandbox.execute("y"))).toBe("1");
+  });
+
+  check("come to nothing where a cell asks with numbers that are none, and waits", async () => {
+    const sandbox = await create();
+    await run(sandbox, "x = 1");
+    const forge = (step: string, address: string) => `
+import os, struct, socket
+link = socket.socket(fileno=os.dup(1101))
+link.send(struct.pack('=QQQ', ${step}, ${address}, 0))
+assert link.recvmsg(100)[0] == b'copy'
+link.close()`;
+    await run(
+      sandbox,
+      forge("1 << 63", "4096"),
+      forge("1", "1 << 63"),
+      forge("1", "(1 << 64) - 1"),
+    );
+    expect((await sandbox.execute(CRASH)).state.survived).toBe(true);
+    expect(text(await sandbox.execute("x"))).toBe("1");
+  });
+
+  check("leave named pipes as they are, which nobody may be writing to", async () => {
+    const sandbox = await create();
+    const pipes = `
+import os
+os.mkfifo('pipe')
+both = os.open('pipe', os.O_RDWR)
+reader = os.open('pipe', os.O_RDONLY)
+os.mkfifo('other')
+passing = os.open('other', os.O_RDWR)
+waiting = os.open('other', os.O_RDONLY)
+os.close(passing)`;
+    await run(sandbox, pipes, "x = 2");
+    expect((await sandbox.execute(CRASH)).state).toMatchObject({ survived: true });
+    const look = "os.write(both, b'in'), os.read(reader, 2), x";
+    expect(text(await sandbox.execute(look))).toBe("(2, b'in', 2)");
+  });
+
+  check("hold more open files than one message can name", async () => {
+    const sandbox = await create({ limits: { openFiles: 2048 } });
+    const opening = `
+with open('f', 'w') as file: file.write('a' * 100_000)
+files = [open('f', 'rb', buffering=0) for _ in range(1200)]
+for number, file in enumerate(files): file.seek(90_000 + number)`;
+    await run(sandbox, opening, "files[-1].seek(5)");
+    expect((await sandbox.execute(CRASH)).state).toMatchObject({ survived: true });
+    const look = "[files[at].tell() for at in (0, 1198, -1)]";
+    expect(text(await sandbox.execute(look))).toBe("[90000, 91198, 5]");
+  });
+
+  check("leave the handlers of all signals as they are", async () => {
+    const sandbox = await create();
+    const handlers = `
+import os, signal
+seen = []
+for number in (signal.SIGTRAP, signal.SIGUSR1):
+    signal.signal(number, lambda got, _: seen.append(got))
+def send():
+    for number in (signal.SIGTRAP, signal.SIGUSR1): os.kill(os.getpid(), number)
+    return [int(got) for got in seen]`;
+    await run(sandbox, handlers, "x = 1");
+    expect(text(await sandbox.execute("send()"))).toBe("[5, 10]");
+    await sandbox.execute(CRASH);
+    expect(text(await sandbox.execute("send()"))).toBe("[5, 10, 5, 10]");
+    await run(sandbox, "signal.signal(signal.SIGTRAP, signal.SIG_IGN)", "x = 2");
+    expect(text(await sandbox.execute("len(send())"))).toBe("5");
   });
 
   check("become copies of a process that makes code of its own", async () => {

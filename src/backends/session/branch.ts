@@ -12,6 +12,8 @@ type DeathListener = (death: Death) => void;
 
 /** A head that was just put in place answers at once; a loaded machine may take longer. */
 const PING_MS = 15_000;
+/** After so many heads in a row that had to be ended unheard, the next one would be no better. */
+const MAX_UNHEARD = 2;
 
 export type Question =
   | "ping"
@@ -44,6 +46,9 @@ export class Branch implements BranchEvents {
   #generation = 0;
   /** The generation that a question was put to. */
   #asked: number | undefined;
+  /** The newest generation that was ended because it did not answer. */
+  #brokenOff: number | undefined;
+  #unheard = 0;
   /** Wait until another head has taken the place of a dead one. */
   #awaitingHead: (() => void)[] = [];
   #listener: { readonly step: number; readonly cell: CellListener } | undefined;
@@ -124,16 +129,23 @@ export class Branch implements BranchEvents {
 
   /** Whether the head is seen to be there: init may have announced one that is dead by now. */
   async isThere(): Promise<boolean> {
+    const generation = this.#generation;
     try {
       await this.question("ping", {}, PING_MS);
+      this.#unheard = 0;
       return true;
     } catch {
+      // Of the same checkpoint another would come each time, for ever.
+      if (this.#brokenOff === generation) this.#unheard += 1;
+      if (this.#unheard >= MAX_UNHEARD) this.session.markLost(unheard());
       return false;
     }
   }
 
   breakOff(): void {
-    if (this.#asked !== undefined) this.session.kill(this.number, this.#asked);
+    if (this.#asked === undefined) return;
+    this.#brokenOff = this.#asked;
+    this.session.kill(this.number, this.#asked);
   }
 
   /** Ends a head that no longer answers, dead or not, and waits until another is in its place. */
@@ -222,4 +234,10 @@ export class Branch implements BranchEvents {
     if (listener !== undefined) listener.cell.died(death);
     else this.#onHeadDied(death);
   }
+}
+
+function unheard(): CellarError {
+  return new CellarError("SESSION_LOST", "no restored process of the session answers", {
+    details: { reason: "unresponsive" },
+  });
 }

@@ -173,7 +173,7 @@ export class CurrentSession {
     const { present } = line;
     if (!(await line.untilParked(present.id))) throw checks.unforkable();
     const start = {
-      line: new StepHistory(present),
+      line: line.forked(),
       step: this.#nextStep,
       number: this.#number,
     };

@@ -30,6 +30,22 @@ describe("the end of a session", () => {
     for (const outcome of await asked) expect(outcome).toMatchObject({ reason: { code } });
     expect(await session.ended).toMatchObject({ code });
   });
+
+  it("is waited for where its processes reach what is not theirs alone", async () => {
+    const LONG = 60_000;
+    const quiet = new Session("one", { mayEndAside: () => true });
+    await quiet.end(LONG);
+    const outward = new Session("two", { mayEndAside: () => true });
+    outward.reachesOut = true;
+    let isOver = false;
+    const ending = outward.end(LONG).then(() => {
+      isOver = true;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(isOver).toBe(false);
+    outward.markExited(lost());
+    await ending;
+  });
 });
 
 function lost(): CellarError {

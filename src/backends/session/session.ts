@@ -85,6 +85,8 @@ export class Session {
   readonly #mayEndAside: () => boolean;
   /** Whether the last cell has left no process and no thread, as far as there was one. */
   isQuiet = true;
+  /** Whether its processes reach what outlives it, such as a folder of the caller's. */
+  reachesOut = false;
   readonly #restMs: number | undefined;
   readonly #writers = new Map<number, WriterEvents>();
   #nextWriter = 1;
@@ -244,7 +246,8 @@ export class Session {
 
   /** Closes it, and waits for its processes, unless nothing of users runs in them that could go on. */
   async end(milliseconds: number): Promise<void> {
-    const endsAside = this.isQuiet && this.#mayEndAside();
+    // That it is quiet is its own word, so nothing that matters hangs on it.
+    const endsAside = this.isQuiet && !this.reachesOut && this.#mayEndAside();
     this.close();
     if (!endsAside) await waitAtMost(milliseconds, this.gone);
   }

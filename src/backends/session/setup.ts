@@ -106,7 +106,7 @@ export class SessionSetup {
     const step = this.#nextStep();
     const order = { step, variables: { [name]: value }, ...this.#policy(branch, name) };
     const answer = await branch.question("initialize", order, this.#settings.timeout);
-    record(branch, step, answer.checkpoint);
+    record(branch, step, answer.checkpoint, name === "context");
     if (name === "context") this.#remember(step, given);
   }
 
@@ -140,7 +140,7 @@ export class SessionSetup {
       const policy = this.#policy(branch, name);
       const order = { step, total, ...policy, ...(name !== "context" && { name }) };
       const answer = await branch.question("load_context", order, patience);
-      record(branch, step, answer.checkpoint);
+      record(branch, step, answer.checkpoint, name === "context");
       if (name === "context") this.#remember(step, context.given);
     } catch (error) {
       throw isCellarError(error, "REMOTE_ERROR") ? refused(error, name) : error;
@@ -167,8 +167,9 @@ function toolsOf(tools: Callbacks["tools"]): Pick<Params<"configure">, "tools"> 
   return tools === undefined ? {} : { tools: [...tools.values()].map(({ spec }) => spec) };
 }
 
-function record({ line }: Branch, step: number, plan: Plan): void {
-  line.add({ id: step, cell: line.present.cell });
+/** A context `isRepeated` in every session that begins anew. */
+function record({ line }: Branch, step: number, plan: Plan, isRepeated = false): void {
+  line.add({ id: step, cell: line.present.cell }, isRepeated);
   if (!plan.planned) line.unparkable(step);
 }
 

@@ -35,6 +35,26 @@ describe("the line of states", () => {
     expect(remembered.length).toBeLessThan(500);
     expect(remembered[0]).toEqual({ id: 0, cell: 0 });
     expect(line.before(100)).toEqual({ id: 4900, cell: 4900 });
+    // What is forgotten is no start, and is told when it is lost.
+    const steps = remembered.length - 1;
+    expect([line.before(steps), line.before(5000)]).toEqual([undefined, { id: 0, cell: 0 }]);
+    expect(() => line.undoing(steps, new Set())).toThrow(/after cell \d+ is no longer kept/);
+    expect(() => line.undoing(5001, new Set())).toThrow("only 5,000 cells can be undone");
+    const lost = line.cut(0).map(({ cell }) => cell);
+    expect(lost).toEqual(Array.from({ length: 5000 }, (_, index) => index + 1));
+    expect(line.cut(0)).toEqual([]);
+  });
+
+  it("goes on in a fork, which has none of the states before", () => {
+    const line = new StepHistory();
+    for (const id of [1, 2, 3]) line.add({ id, cell: id });
+    line.add({ id: 4, cell: 3 });
+    const fork = line.forked();
+    expect([fork.present, fork.unsaved]).toEqual([{ id: 4, cell: 3 }, 3]);
+    fork.parked(4);
+    expect(fork.unsaved).toBe(0);
+    expect([fork.before(1), fork.before(3)]).toEqual([undefined, { id: 0, cell: 0 }]);
+    expect(fork.cut(0).map(({ cell }) => cell)).toEqual([1, 2, 3]);
   });
 
   it("keeps nothing of steps that nobody asked for", async () => {

@@ -52,6 +52,8 @@ const F_NOTIFY = 1026;
 
 /** An argument that the call does not have, by which init's is told from others. */
 const TRACKING_MARK = 0x63656c6c;
+/** It can also forget which pages were written. */
+const PAGEMAP_SCAN = 0xc0606610;
 
 const PRIO_PROCESS = 0;
 const IOPRIO_WHO_PROCESS = 1;
@@ -104,7 +106,17 @@ export function sessionRules(options: FilterOptions): ReadonlyMap<string, Progra
 /** What tracks the writes of a process is made in its place by init, which traces it; nobody else can. */
 function trackingRules(): [string, Program][] {
   const program = [load(argument(1)), jump(JUMP_IF_EQUAL, TRACKING_MARK, 1, 0)];
-  return [["userfaultfd", [...program, ...REFUSED, ...TRACED]]];
+  return [
+    ["userfaultfd", [...program, ...REFUSED, ...TRACED]],
+    ["ioctl", [load(argument(1)), ...refuseAny([...TERMINAL_REQUESTS, PAGEMAP_SCAN])]],
+  ];
+}
+
+/** Init looks which pages were written, and sets the limits of copies that cannot do so themselves. */
+export function initRules(options: FilterOptions): ReadonlyMap<string, Program> {
+  const rules = new Map([...sessionRules(options), ...sharedRules()]);
+  rules.delete("prlimit64");
+  return rules;
 }
 
 export function engineRules(): ReadonlyMap<string, Program> {

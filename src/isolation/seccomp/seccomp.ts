@@ -10,7 +10,7 @@ import {
   REFUSED,
   UNKNOWN,
 } from "./bpf.js";
-import { engineRules, type FilterOptions, sessionRules } from "./rules.js";
+import { engineRules, type FilterOptions, initRules, sessionRules } from "./rules.js";
 import {
   ALLOWED_CALLS,
   type Architecture,
@@ -44,10 +44,7 @@ export function seccompProgram(architecture: Architecture, options: FilterOption
 
 /** The filter of a session's init where it makes checkpoints of the others. It runs no code of users. */
 export function initSeccompProgram(architecture: Architecture, options: FilterOptions): Buffer {
-  const rules = new Map(sessionRules(options));
-  // It sets the limits of copies that cannot do so themselves.
-  rules.delete("prlimit64");
-  return filter(architecture, verdicts(architecture, INIT_CALLS, rules));
+  return filter(architecture, verdicts(architecture, INIT_CALLS, initRules(options)));
 }
 
 /** The filter of a process that holds a JavaScript engine: no sockets, no other process. */

@@ -61,6 +61,7 @@ class Checkpointer:
         """Waits while init makes the checkpoint. A process that is made of it later goes on here, with its orders."""
         # Of the link's own number, which it has in every copy.
         link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, 0, fds.LINK)
+        files: list = []
         try:
             link.send(messages.CHECKPOINT.pack(step, self._thread_id, self._actions.digest()))
             while True:
@@ -70,12 +71,16 @@ class Checkpointer:
                 if data in (messages.COPY, b""):
                     self.asks_init = False
                     return None
-                if not self._take_lent(data, descriptors):
+                if data.startswith(messages.FILES):
+                    files.extend(_decode(data[len(messages.FILES) :].decode()))
+                elif not self._take_lent(data, descriptors):
                     break
         finally:
             link.detach()
+            # The kernel resets the action of a blocked signal that it has to send at each step.
+            self._actions.restore(signal.SIGTRAP)
         self._begin_anew()
-        return _decode(data.decode()), descriptors
+        return dict(_decode(data.decode()), files=files), descriptors
 
     def _begin_anew(self):
         self._lent.clear()
@@ -243,6 +248,10 @@ def _reopen_files(files):
         except OSError:
             # Gone since: an object that nothing held any more had it open.
             continue
-        os.lseek(fresh, offset, os.SEEK_SET)
-        os.dup2(fresh, number, inheritable)
+        try:
+            os.lseek(fresh, offset, os.SEEK_SET)
+            os.dup2(fresh, number, inheritable)
+        except OSError:
+            # It has no such place any more: the one that the copy had is kept.
+            pass
         os.close(fresh)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import stat
 
 from ...linux import fds
 from ...linux.write_tracking import PAGE
@@ -14,6 +15,7 @@ MAX_LOST = 64
 _CARRIED_LINES = (b"Name:\t", b"Umask:", b"Thread", b"SigBlk", b"SigIgn", b"SigCgt", b"Seccom", b"Cpus_a", b"VmLib:")
 _SIZE_LINES = (b"VmSize", b"VmData", b"VmStk:", b"VmPTE:")
 _LIMITS = range(16)
+_RUNNER = (1, 2, *range(fds.DEAD, fds.DESCRIPTOR_CEILING))
 
 
 class KernelState:
@@ -35,12 +37,16 @@ class KernelState:
         self.page_tables = pages[b"VmPTE:"]
         # (number, target, flags, offset) of what cells have open.
         self.files: list[tuple[int, str, int, int]] = []
+        # Numbers of those that wait at their end instead of having a place in a file, or cannot be read.
+        self._placeless: set[int] = set()
         for name in os.listdir("/proc/%d/fd" % pid):
             number = int(name)
-            if number < fds.DEAD and number not in (1, 2):
+            if number not in _RUNNER:
                 path = "/proc/%d/fd/%s" % (pid, name)
                 self.files.append((number, os.readlink(path), *_position(pid, name)))
                 self._carried.append((self.files[-1][:3], _identity(path)))
+                if self.files[-1][2] & os.O_PATH or stat.S_ISFIFO(os.stat(path).st_mode):
+                    self._placeless.add(number)
 
     def recount_page_tables(self, pid: int) -> None:
         """Tracking makes some where there were none."""
@@ -65,7 +71,7 @@ class KernelState:
         return [
             (number, flags, offset)
             for number, target, flags, offset in self.files
-            if target.startswith("/") and not target.startswith("/dev/")
+            if target.startswith("/") and not target.startswith("/dev/") and number not in self._placeless
         ]
 
     @property

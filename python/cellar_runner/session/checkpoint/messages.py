@@ -16,3 +16,5 @@ LONGEST = CHECKPOINT.size
 SPARE_LINK, WRITER, STATE = b"spare", b"writer", b"state"
 # Init's answers to CHECKPOINT: it was made, or the head has to copy itself.
 TAKEN, COPY = b"taken", b"copy"
+# Before the orders of a new head: files to open anew, some in each message.
+FILES = b"files"

@@ -59,7 +59,8 @@ class PageLog:
         self._hot = hot
         # What each page held at the last checkpoint, as far as it was read.
         self._contents: dict[int, bytes] = {}
-        self._buffer = mmap.mmap(-1, MAX_DELTA_PAGES * PAGE)
+        # Without control groups the filter refuses shared memory.
+        self._buffer = mmap.mmap(-1, MAX_DELTA_PAGES * PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         self._buffer_address = ctypes.addressof(ctypes.c_char.from_buffer(self._buffer))
 
     def close(self) -> None:
@@ -180,7 +181,7 @@ class PageLog:
             link = Link.make_in(copy)
             if self._hides_copies:
                 copy.call(_SYS_PRCTL, syscalls.PR_SET_DUMPABLE, 0, 0, 0, 0)
-        except OSError:
+        except BaseException:
             processes.kill(copy.pid)
             raise
         self._twin = Twin(copy, link, thread_id, mappings.stack)

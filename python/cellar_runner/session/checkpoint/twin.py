@@ -13,6 +13,7 @@ import termios
 import time
 
 from ...linux import fds, processes, ptrace, syscalls
+from . import messages
 from .page_runs import joined
 
 TYPE_CHECKING = False
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 # How far a stack may grow below its mapping.
 MAX_STACK_BYTES = 64 << 20
 PAUSE_SECONDS = 0.00005
+# Of the largest numbers they fit into what a head receives at once.
+FILES_A_MESSAGE = 256
 
 CLONE_FLAGS = syscalls.CLONE_PARENT | syscalls.CLONE_CHILD_SETTID | syscalls.CLONE_CHILD_CLEARTID | signal.SIGCHLD
 _PRIVATE_FIXED, _READ_WRITE = 0x02 | 0x20 | 0x100000, 3
@@ -106,8 +109,8 @@ class Twin:
             if not ended:
                 processes.kill(self.pid)
 
-    def become(self, checkpoint: PageCheckpoint, orders: bytes, descriptors: list[int], deadline: float) -> int:
-        """The pid of a new process with the state of a checkpoint, which has its orders."""
+    def become(self, checkpoint: PageCheckpoint, orders: list[bytes], descriptors: list[int], deadline: float) -> int:
+        """The pid of a new process with the state of a checkpoint, which has its orders: messages, one by one."""
         # Signals that would stop it are not kept pending.
         os.kill(self.pid, signal.SIGCONT)
         child = self._tracee.clone(CLONE_FLAGS, self._thread_id)
@@ -117,10 +120,11 @@ class Twin:
             self._write(child, checkpoint)
             child.write([(self._thread_id, self._thread_id + 4)], struct.pack("=i", child.pid))
             child.release(checkpoint.registers)
-        except OSError:
+        except BaseException:
             processes.kill(child.pid)
             raise
-        self._link.send(child.pid, orders, descriptors, deadline)
+        for number, data in enumerate(orders, 1):
+            self._link.send(child.pid, data, descriptors if number == len(orders) else [], deadline)
         return child.pid
 
     def _write(self, child, checkpoint):
@@ -181,7 +185,12 @@ class PageCheckpoint:
     def wake(self, orders: dict, descriptors: list[int], deadline: float, _on_message: object) -> int:
         """The pid of a new process that goes on from here with these orders, or -1."""
         try:
-            data = json.dumps(dict(orders, files=self._files)).encode()
+            data = [*_files_messages(self._files), json.dumps(orders).encode()]
             return self._twin.become(self, data, descriptors, deadline)
-        except OSError:
+        except (OSError, MemoryError):
             return -1
+
+
+def _files_messages(files):
+    for first in range(0, len(files), FILES_A_MESSAGE):
+        yield messages.FILES + json.dumps(files[first : first + FILES_A_MESSAGE]).encode()

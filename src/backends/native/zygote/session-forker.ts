@@ -84,7 +84,8 @@ export class SessionForker {
     };
     session.head(0, 0).then(started, started);
     this.#listener.expect(id, token, (hello, peer) => session.welcome(hello, peer));
-    session.ended.then(() => {
+    // At once: many may be closed in one turn.
+    session.onEnd(() => {
       this.#listener.forget(id);
       this.#ending += 1;
     });

@@ -32,8 +32,9 @@ function heldState(line: StepHistory, { planned, due }: Plan) {
 /** A loss stays told until a result has told it. */
 export function joinReports(earlier: StateReport | undefined, later: StateReport): StateReport {
   if (earlier === undefined) return later;
-  const lostCells = [...(earlier.lostCells ?? []), ...(later.lostCells ?? [])];
-  const reasons = new Set([earlier.reason, later.reason].filter((text) => text !== undefined));
+  const lost = new Set([...(earlier.lostCells ?? []), ...(later.lostCells ?? [])]);
+  const lostCells = [...lost].sort((one, other) => one - other);
+  const reasons = new Set([earlier, later].flatMap(({ reason }) => reason?.split("; ") ?? []));
   return {
     ...later,
     survived: earlier.survived && later.survived,
@@ -52,13 +53,16 @@ export function restoredState(
   const { id, cell } = line.present;
   const base = { checkpoint: id, ...(lost.length > 0 && { lost }) };
   const lostCells = [...new Set(gone.map((step) => step.cell).filter((lost) => lost > cell))];
-  if (lostCells.length === 0) return { survived: true, ...base };
+  if (gone.length === 0) return { survived: true, ...base };
   const kept = cell === 0 ? "an empty session" : `the state after cell ${cell}`;
+  const reason = `restored ${kept}; lost what `;
+  // What was put in from outside belongs to no cell.
+  if (lostCells.length === 0) return { survived: false, ...base, reason: `${reason}was set since` };
   return {
     survived: false,
     ...base,
     lostCells,
-    reason: `restored ${kept}; lost what these cells did: ${ranges(lostCells)}`,
+    reason: `${reason}these cells did: ${ranges(lostCells)}`,
   };
 }
 
@@ -109,5 +113,6 @@ export async function seenState(
 ): Promise<StateReport> {
   const isThere = await ready.then(() => branch.isThere()).catch(() => false);
   const checkpoint = branch.line.present.id;
-  return isThere ? { ...report, checkpoint } : { survived: false, checkpoint, reason: UNSEEN };
+  if (isThere) return { ...report, checkpoint };
+  return joinReports(report, { survived: false, checkpoint, reason: UNSEEN });
 }
