@@ -1,7 +1,8 @@
 // Variables survive from cell to cell, even if a cell crashes the whole process.
 import { createSandbox, shutdown } from "cellar";
 
-const sandbox = await createSandbox();
+// After each cell, however quick; by default quick cells in a row share a checkpoint.
+const sandbox = await createSandbox({ checkpoints: "always" });
 await sandbox.execute("numbers = iter(range(100))\nfirst = next(numbers)");
 
 const crash = await sandbox.execute("first = 'lost'\nimport ctypes; ctypes.string_at(0)");
