@@ -209,7 +209,7 @@ class Branch:
             if self._own_processes.is_new_child(pid):
                 self._writers.note(writer, pid)
 
-    def _take_checkpoint(self, step, thread_id, actions):
+    def _take_checkpoint(self, step, thread_id, actions, is_trimmed):
         """Makes one of the pages that the head has written, or has the head copy itself."""
         if self.pid is None:
             # Its last words: there is nothing left to stop.
@@ -220,13 +220,16 @@ class Branch:
                 raise OSError("step %d and address %#x are not a head's" % (step, thread_id))
             if self._page_log is None:
                 self._page_log = PageLog(self.pid, self._hides_copies, self._hot_pages)  # type: ignore[arg-type]
-            taken = self._page_log.take(step, thread_id, actions)
-            self._add(taken)
-            self._host.notify("parked", {"branch": self.number, "step": step, "lost": taken.lost})
-            answer = messages.TAKEN
+            taken = self._page_log.take(step, thread_id, actions, bool(is_trimmed))
+            answer = messages.TRIM
+            if taken is not None:
+                self._add(taken)
+                self._host.notify("parked", {"branch": self.number, "step": step, "lost": taken.lost})
+                answer = messages.TAKEN
         except Exception as error:
             # It cannot be stopped or tracked, or has ended meanwhile: whatever a head does must not end init.
             self.why_copies = str(error) or type(error).__name__
+            answer = messages.COPY
         try:
             self.link.send(answer, socket.MSG_DONTWAIT)  # type: ignore[union-attr]
         except (OSError, AttributeError):

@@ -165,7 +165,7 @@ with open('/proc/self/pagemap', 'rb') as pages:
 import os, struct, socket, time
 link = socket.socket(fileno=os.dup(1101))
 for step in (1, 7, 1 << 40, 99):
-    link.send(struct.pack('=QQQ', step, 4096, 0))
+    link.send(struct.pack('=QQQQ', step, 4096, 0, 1))
 time.sleep(3)
 x = 2`;
     await run(sandbox, "x = 1", forge, "x += 1");
@@ -185,7 +185,7 @@ x = 2`;
     const forge = (step: string, address: string) => `
 import os, struct, socket
 link = socket.socket(fileno=os.dup(1101))
-link.send(struct.pack('=QQQ', ${step}, ${address}, 0))
+link.send(struct.pack('=QQQQ', ${step}, ${address}, 0, 1))
 assert link.recvmsg(100)[0] == b'copy'
 link.close()`;
     await run(

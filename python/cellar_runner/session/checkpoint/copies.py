@@ -63,11 +63,16 @@ class Checkpointer:
         link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, 0, fds.LINK)
         files: list = []
         try:
-            link.send(messages.CHECKPOINT.pack(step, self._thread_id, self._actions.digest()))
+            question = step, self._thread_id, self._actions.digest()
+            link.send(messages.CHECKPOINT.pack(*question, False))
             while True:
                 data, descriptors = fds.receive_with_descriptors(link)
                 if data == messages.TAKEN:
                     return None
+                if data == messages.TRIM:
+                    self._trim()
+                    link.send(messages.CHECKPOINT.pack(*question, True))
+                    continue
                 if data in (messages.COPY, b""):
                     self.asks_init = False
                     return None
@@ -96,10 +101,13 @@ class Checkpointer:
             return False
         return True
 
-    def _copy(self, step):
+    def _trim(self):
         if fork_memory.anonymous_bytes() - self._held > TRIM_BYTES:
             fork_memory.trim()
             self._held = fork_memory.anonymous_bytes()
+
+    def _copy(self, step):
+        self._trim()
         # What can be found out before the fork is: whatever the copy does costs it pages.
         open_descriptors = _OpenDescriptors()
         with socket.socket(fileno=os.dup(fds.LINK)) as link:

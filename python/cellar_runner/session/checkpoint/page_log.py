@@ -68,18 +68,22 @@ class PageLog:
             self._tracker.close()
             self._mappings.close()
 
-    def take(self, step: int, thread_id: int, actions: int) -> PageCheckpoint:
+    def take(self, step: int, thread_id: int, actions: int, is_trimmed: bool) -> PageCheckpoint | None:
+        """None when the head is to be copied, and should give back what it does not use before."""
         with children.stops_unheard():
-            return self._take(step, thread_id, actions)
+            return self._take(step, thread_id, actions, is_trimmed)
 
-    def _take(self, step, thread_id, actions):
+    def _take(self, step, thread_id, actions, is_trimmed):
         head = ptrace.Tracee.stop(self._pid, ptrace.SYS_RECVMSG)
         try:
             state = KernelState(self._pid, actions)
             if self._tracker is None:
                 self._track(head)
             delta = self._delta(step, head, state)
-            if delta is not None:
+            if delta is None:
+                # What was found out of what was written is of no use to the next one.
+                self._twin = None
+            if delta is not None or not is_trimmed:
                 return delta
             twin = self._make_twin(head, state, thread_id)
             return PageCheckpoint(step, twin, head.registers, self._heap, state, {}, [])
