@@ -34,7 +34,7 @@ SYS_RECVMSG = 47
 _SYS_CLONE = 56
 # How long a process may take to come to the call in which it waits, and to stop, for which it needs the processor:
 # where hundreds are busy it gets that after a second or more. The host waits 20.
-_COMING_SECONDS, _STOP_SECONDS = 0.5, 6
+_COMING_SECONDS, _STOP_SECONDS = 0.5, 12
 _PAUSE_SECONDS = 0.00002
 _MAX_SUPPRESSED_SIGNALS = 64
 _VECTORS_A_CALL = 512
@@ -105,11 +105,12 @@ class Tracee:
             tracee.registers = tracee._read_registers()
             if event == _EVENT_STOP and tracee.registers.waits_in(call):
                 return tracee
+            # A signal that was on its way is delivered, unless it is the one that tracing itself causes.
+            delivered = 0 if event or number == signal.SIGTRAP else number
             if time.monotonic() > deadline:
-                _ptrace(_DETACH, pid, 0, 0 if event else number)
+                _ptrace(_DETACH, pid, 0, delivered)
                 raise OSError("process %d does not wait" % pid)
-            # A signal that was on its way is delivered.
-            _ptrace(_CONTINUE, pid, 0, 0 if event else number)
+            _ptrace(_CONTINUE, pid, 0, delivered)
             time.sleep(_PAUSE_SECONDS)
 
     def _await_stop(self):
