@@ -35,7 +35,8 @@ _SYS_CLONE = 56
 # How long a process may take to come to the call in which it waits, and to stop, for which it needs the processor:
 # where hundreds are busy it gets that after a second or more. The host waits 20.
 _COMING_SECONDS, _STOP_SECONDS = 0.5, 12
-_PAUSE_SECONDS = 0.00002
+# From the shortest to the longest: those who ask too often keep a crowd of others from the processor.
+_PAUSE_SECONDS, _MAX_PAUSE_SECONDS, _PAUSE_GROWTH = 0.00002, 0.005, 1.25
 _MAX_SUPPRESSED_SIGNALS = 64
 _VECTORS_A_CALL = 512
 
@@ -116,6 +117,7 @@ class Tracee:
     def _await_stop(self):
         """(event, signal) of the stop. A process that does not stop in time is killed: nothing else would free it."""
         deadline = time.monotonic() + _STOP_SECONDS
+        pause = _PAUSE_SECONDS
         while True:
             # Its end is left for whoever collects it.
             seen = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
@@ -124,7 +126,8 @@ class Tracee:
             if time.monotonic() > deadline:
                 os.kill(self.pid, signal.SIGKILL)
                 raise OSError("process %d does not stop" % self.pid)
-            time.sleep(_PAUSE_SECONDS)
+            time.sleep(pause)
+            pause = min(pause * _PAUSE_GROWTH, _MAX_PAUSE_SECONDS)
         if seen.si_code in (os.CLD_EXITED, os.CLD_KILLED, os.CLD_DUMPED):
             raise OSError("process %d has ended" % self.pid)
         _, status = os.waitpid(self.pid, os.WNOHANG)

@@ -50,8 +50,7 @@ class Init:
         self._token = params["token"]
         self._keep = params["keep_checkpoints"]
         self._tracks_writes = ptrace.is_supported() and params["track_writes"]
-        wanted = "as the settings or the session directory want"
-        self._why_copies = "not on this kind of processor" if params["track_writes"] else wanted
+        self._why_copies = "not on this kind of processor" if params["track_writes"] else "as the settings want"
         # Where nothing else counts the memory of copies, init must see them.
         self._hides_copies = group is not None
         self._folder = folder

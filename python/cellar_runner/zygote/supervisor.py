@@ -160,8 +160,7 @@ class Supervisor:
         # A group of its own: no signal that is meant for one session reaches another.
         os.setsid()
         params, request_socket = work
-        # Not in session directories: of a hundred notebooks started at once, one may lose its first head this way.
-        params["track_writes"] = self._tracks_writes and "session_dir" not in params
+        params["track_writes"] = self._tracks_writes
         limits, group = params["limits"], None
         if self._parents is not None:
             group = cgroups.SessionGroup(self._parents, params["session"], limits)
