@@ -11,6 +11,7 @@ const LAYERS = [
   "http",
   "isolation",
   "backends",
+  "registry",
   "notebook",
   "agent",
   "rlm",
