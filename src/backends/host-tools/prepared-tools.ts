@@ -3,6 +3,7 @@ import { CellarError } from "../../errors.js";
 import type { ToolSpec } from "../../protocol/messages.js";
 import { encodeValue, type Json } from "../../protocol/values.js";
 import type { HostTool, HostToolOptions, HostTools } from "./host-tool.js";
+import { lastOf } from "./last-value.js";
 import { checkToolName } from "./names.js";
 import { parameterLines, signatureOf } from "./parameters.js";
 import { readSchema, type Validate } from "./schema.js";
@@ -82,7 +83,8 @@ function readTools(tools: HostTools | undefined): readonly ReadTool[] {
 }
 
 function readTool(name: string, tool: HostTool): ReadTool {
-  checkToolName(name);
+  // The names of relayed ones were checked where they come from.
+  if (!(tool instanceof RelayedTool)) checkToolName(name);
   if (typeof tool !== "object" || tool === null || typeof tool.execute !== "function") {
     throw refused(
       name,
@@ -145,19 +147,6 @@ async function runTool(tool: ReadTool, input: unknown, signal: AbortSignal): Pro
   const toolCallId = randomUUID();
   const options = { signal, abortSignal: signal, toolCallId, messages: [] };
   return encodeOutput(name, await lastOf(await tool.execute(validated.value, options), signal));
-}
-
-/** Some AI SDK tools yield several values; the last one is the result. */
-async function lastOf(output: unknown, signal: AbortSignal): Promise<unknown> {
-  if (typeof output !== "object" || output === null || !(Symbol.asyncIterator in output)) {
-    return output;
-  }
-  let last: unknown;
-  for await (const value of output as AsyncIterable<unknown>) {
-    signal.throwIfAborted();
-    last = value;
-  }
-  return last;
 }
 
 function encodeOutput(name: string, output: unknown): Json {
