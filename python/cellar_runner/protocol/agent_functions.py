@@ -29,6 +29,12 @@ PREFIXES = {
     "chunk_context": "X",
     "llm_call": "L",
     "llm_batch": "B",
+    "TOOL": "T",
+    "CALL": "C",
+    "web_fetch": "W",
+    "recall": "R",
+    "code_search": "CS",
+    "doc_search": "DS",
 }
 # What counts as having looked at the context.
 EXPLORING = (

@@ -33,6 +33,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
 
+    from ..host.toolbox import Toolbox
     from ..output.inline import InlineOutput
     from .interrupts import Interrupts
 
@@ -82,6 +83,7 @@ class Service:
         self._given_step = 0
         self._incoming: Incoming | None = None
         self.agent: AgentTools | None = None
+        self.toolbox: Toolbox | None = None
         self.host_calls = bridge.HostCalls()
         self.wakeup = Wakeup()
         self.pid = _getpid()
@@ -277,6 +279,8 @@ class Service:
             from ..host import tools
 
             self._builtins.update(tools.functions(self, params["tools"]))
+            if self.agent is not None and self.toolbox is not None:
+                self.toolbox.record = self.agent.record
         bridge.publish(self._builtins)
         return {}
 

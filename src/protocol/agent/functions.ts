@@ -34,9 +34,10 @@ export const AGENT_FUNCTIONS: Readonly<Record<string, AgentFunction>> = {
   SUBMIT: { kind: "answer" },
 };
 
-/** Prefixes kept for functions that do not exist yet. */
-export const RESERVED_PREFIXES: Readonly<Record<string, string>> = {
+/** Of calls that are logged, of functions that only some sessions have. */
+export const OTHER_PREFIXES: Readonly<Record<string, string>> = {
   TOOL: "T",
+  CALL: "C",
   web_fetch: "W",
   recall: "R",
   code_search: "CS",
