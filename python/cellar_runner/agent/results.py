@@ -12,6 +12,16 @@ class Piece(str):
     origin: str | None = None
 
 
+class Output(Piece):
+    """What something wrote, shown as it is."""
+
+    def __repr__(self):
+        return str.__str__(self)
+
+    def __reduce__(self):
+        return str, (str.__str__(self),)
+
+
 class Result(list):
     """Up to a limit; `total` counts all. Subclasses say how they are shown."""
 

@@ -16,6 +16,9 @@ from .bridge import Bridge, Pending, encoded, single
 
 # The host's functions behind all tools.
 CALL, SPECS, LIST = "tool_call", "tool_specs", "tool_list"
+# Those behind functions of an agent.
+FRESH_PYTHON, APPROVAL, DELEGATION, ROUTE = "run_fresh_python", "ask_approval", "delegate_task", "advise_route"
+OWN_NAMES = (CALL, SPECS, LIST, FRESH_PYTHON, APPROVAL, DELEGATION, ROUTE)
 
 _Parameter = inspect.Parameter
 _UNKNOWN = {"code": "UNKNOWN_TOOL", "retryable": False, "remedy": "list_tools() shows which there are"}
@@ -48,9 +51,10 @@ class ToolList(list):
 class Toolbox:
     """The tools of a session. `record(name, arguments, work)` logs each call, where there is a log."""
 
-    def __init__(self, service: Any, own: dict[str, Callable], has_registry: bool) -> None:
+    def __init__(self, service: Any, own: dict[str, Callable], offered: list[str]) -> None:
         self._service = service
-        self._has_registry = has_registry
+        self._offered = frozenset(offered)
+        self.has_registry = CALL in self._offered
         self._bridge = Bridge(service)
         self._functions: dict[str, Callable] = dict(own)
         self.record: Callable[[str, dict, Callable[[], Any]], Any] = lambda _name, _arguments, work: work()
@@ -110,7 +114,7 @@ class Toolbox:
         if not isinstance(pattern, str):
             raise TypeError("list_tools() takes a str, not {}".format(type(pattern).__name__))
         found = [one for one in self._own_listed() if pattern == "*" or pattern.strip("*") in one["name"]]
-        if not self._has_registry:
+        if not self.has_registry:
             return ToolList(found)
         return single(self._bridge, LIST, [{"pattern": pattern}], lambda listed: ToolList([*found, *listed]))
 
@@ -128,7 +132,7 @@ class Toolbox:
         own = self._functions.get(name)
         if own is not None:
             return self.record(function, dict(args, tool=name), lambda: own(**args))
-        if not self._has_registry:
+        if not self.has_registry:
             raise _failure(name, dict(_UNKNOWN, message="there is no tool {!r}".format(name)))
         question = {"name": name, "arguments": encoded("what {} was given".format(name), args)}
         chain = getattr(self.chain, "place", None)
@@ -144,8 +148,14 @@ class Toolbox:
             self._service.interpreter.displays.display({shown["mime"]: shown["data"]}, raw=True)
         return told["value"]
 
+    def ask(self, function: str, name: str, content: dict) -> Any:
+        """Asks the host on behalf of one of an agent's functions."""
+        if name not in self._offered:
+            raise HostError("{}() is not available here: the host does not offer it".format(function))
+        return single(self._bridge, name, [content], lambda told: _answer(function, told))
+
     def specs(self, group: str | None) -> Any:
-        if not self._has_registry:
+        if not self.has_registry:
             return {"tools": [], "groups": []}
         return single(self._bridge, SPECS, [{"group": group}], lambda told: _listing(group, told))
 
@@ -296,6 +306,12 @@ def _failure(name, error):
     failure.tool, failure.code, failure.retryable = name, error["code"], error["retryable"]
     failure.hint = error["remedy"]
     return failure
+
+
+def _answer(function, told):
+    if "error" in told:
+        raise _failure(function, told["error"])
+    return told["value"]
 
 
 def _listing(group, told):

@@ -288,6 +288,7 @@ class Service:
         bridges, variables = self._builtins, lambda: self.interpreter.namespace
         reserved = ReservedNames(self._builtins, self._host_context)
         self.agent = AgentTools(self.current_context, options, bridges, variables, self.context_file, reserved)
+        self.agent.host = lambda: self.toolbox
         self._builtins.update(self.agent.functions())
         self.interpreter.displays.tells_values = True
 

@@ -159,6 +159,7 @@ function agentOf({ agent }: Settings): Pick<Params<"configure">, "agent"> {
       max_grep_results: agent.maxGrepResults,
       require_exploration_before_final: agent.requireExplorationBeforeFinal,
       min_exploration_calls: agent.minExplorationCalls,
+      ...(agent.role !== undefined && { role: agent.role }),
     },
   };
 }

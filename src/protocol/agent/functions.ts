@@ -2,10 +2,11 @@
  * - `explore`: shows something of the context or of files
  * - `delegate`: asks a model to read
  * - `measure`: is logged, but shows nothing of the context
+ * - `act`: changes something, or runs code
  * - `note`: reads or writes the session's own notes, and is not logged
  * - `answer`: ends the task, and is not logged
  */
-type Kind = "explore" | "delegate" | "measure" | "note" | "answer";
+type Kind = "explore" | "delegate" | "measure" | "act" | "note" | "answer";
 
 interface AgentFunction {
   readonly kind: Kind;
@@ -28,6 +29,16 @@ export const AGENT_FUNCTIONS: Readonly<Record<string, AgentFunction>> = {
   list_findings: { kind: "note" },
   llm_call: { kind: "delegate", prefix: "L" },
   llm_batch: { kind: "delegate", prefix: "B" },
+  run_shell: { kind: "act", prefix: "S" },
+  run_python_code: { kind: "act", prefix: OTHER_PREFIX },
+  benchmark_run: { kind: "act", prefix: OTHER_PREFIX },
+  file_write_safe: { kind: "act", prefix: OTHER_PREFIX },
+  log_append: { kind: "act", prefix: OTHER_PREFIX },
+  delegate: { kind: "delegate", prefix: "L" },
+  escalate: { kind: "act", prefix: OTHER_PREFIX },
+  STUCK: { kind: "note" },
+  my_role: { kind: "note" },
+  route_advice: { kind: "note" },
   SHOW_VARS: { kind: "note" },
   FINAL: { kind: "answer" },
   FINAL_VAR: { kind: "answer" },

@@ -19,6 +19,8 @@ export const agentOrderSchema = z.strictObject({
   max_grep_results: z.int().positive(),
   require_exploration_before_final: z.boolean(),
   min_exploration_calls: count,
+  /** Who the agent is, as `my_role()` tells it. */
+  role: shortText.optional(),
 });
 
 /** Characters that were replaced before the cell ran: how many, and the first of them. */
