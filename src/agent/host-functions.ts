@@ -100,24 +100,17 @@ async function runFresh(
   const { agent: _agent, tools: _tools, onLLMQuery: _llm, onRLMQuery: _rlm, ...rest } = config;
   const sandbox = await openSandbox({ ...rest, policy: "off", checkpoints: "off" }, {});
   try {
-    await sandbox.execute(inputCode(stdin));
-    const run = await sandbox.execute(code, { timeout: seconds * 1000, signal });
+    const run = await sandbox.execute(withInput(code, stdin), { timeout: seconds * 1000, signal });
     return { text: textOf(run), error: errorOf(run) };
   } finally {
     await sandbox.destroy();
   }
 }
 
-/** A sandbox has no input of its own; a JSON text is one of Python's too. */
-function inputCode(stdin: string): string {
-  return `import sys, io
-sys.stdin = io.StringIO(${JSON.stringify(stdin)})
-def input(prompt=""):
-    print(prompt, end="")
-    line = sys.stdin.readline()
-    if not line:
-        raise EOFError("there is no more input: give it as stdin_data")
-    return line.rstrip("\n")`;
+/** A cell has no input of its own, and gets a new stdin each time; a JSON text is one of Python's too. */
+function withInput(code: string, stdin: string): string {
+  if (stdin === "") return code;
+  return `import io as _io, sys as _sys; _sys.stdin = _io.StringIO(${JSON.stringify(stdin)})\n${code}`;
 }
 
 function textOf(run: CodeExecution): string {
