@@ -316,6 +316,6 @@ function plain(value: { toJSON(): unknown }): AgentRecord["agent"] {
   return JSON.parse(JSON.stringify(value));
 }
 
-function researchOf({ useSemantic, embedder }: AgentPlan): ResearchOptions {
-  return { useSemantic, embedder };
+function researchOf({ useSemantic, embedder, parents }: AgentPlan): ResearchOptions {
+  return { useSemantic, embedder, parents };
 }

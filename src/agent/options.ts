@@ -27,6 +27,8 @@ const optionsSchema = z.strictObject({
   session: z.string().min(1).max(100).optional(),
   useToonEncoding: z.boolean().default(true),
   useSemantic: z.boolean().default(true),
+  /** What a call follows on the map of calls: the one before it, or only what its arguments used. */
+  parents: z.enum(["sequence", "evidence"]).default("sequence"),
   /** Who the agent is; `my_role()` tells it. */
   role: z.string().min(1).max(200).optional(),
   /** Whether no tool may reach the network. */
