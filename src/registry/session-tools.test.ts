@@ -1,9 +1,20 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { openNativeRuntime } from "../../test/support/native-runtime.js";
 import type { ISandbox } from "../backends/backend.js";
 import { createSandbox } from "../backends/create-sandbox.js";
 import { ToolRegistry } from "./registry.js";
 import { type RegisteredTool, ToolError, type ToolSource } from "./tool.js";
+
+const { runtime, unavailable } = await openNativeRuntime();
+
+beforeEach((context) => {
+  if (unavailable !== undefined) context.skip(unavailable);
+});
+
+afterAll(async () => {
+  await runtime[Symbol.asyncDispose]();
+});
 
 const DOT =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -72,6 +83,7 @@ describe("tools of a session", () => {
   let sandbox: ISandbox;
 
   beforeAll(async () => {
+    if (unavailable !== undefined) return;
     registry = await ToolRegistry.open({
       tools: {
         add: {
@@ -89,8 +101,8 @@ describe("tools of a session", () => {
   });
 
   afterAll(async () => {
-    await sandbox.destroy();
-    await registry[Symbol.asyncDispose]();
+    await sandbox?.destroy();
+    await registry?.[Symbol.asyncDispose]();
   });
 
   const run = async (code: string) => {
