@@ -18,6 +18,7 @@ import {
   type ToolOutput,
   type ToolSource,
 } from "./tool.js";
+import { isAbout } from "./tool-search.js";
 import { sizeOf } from "./value-size.js";
 
 const MOST_TOOLS = 2_000;
@@ -87,6 +88,20 @@ export class ToolRegistry implements AsyncDisposable {
         return refusal === undefined ? [[name, tool] as const] : [];
       }),
     );
+  }
+
+  /** Those of all groups whose name matches a pattern with `*`, or that are about a word. */
+  async search(
+    pattern: string,
+    signal?: AbortSignal,
+  ): Promise<readonly { readonly name: string; readonly tool: RegisteredTool }[]> {
+    const groups = await Promise.all(
+      [undefined, ...this.groups].map((group) => this.tools(group, signal)),
+    );
+    return groups
+      .flatMap((tools) => [...tools])
+      .filter(([name, tool]) => isAbout(pattern, name, tool))
+      .map(([name, tool]) => ({ name, tool }));
   }
 
   /** Calls a tool; fails with a `ToolError` only. */

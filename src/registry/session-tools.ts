@@ -2,9 +2,9 @@ import { z } from "zod";
 import type { HostTools } from "../backends/host-tools/host-tool.js";
 import { parameterLines, parametersOf, signatureOf } from "../backends/host-tools/parameters.js";
 import { RelayedTool } from "../backends/host-tools/prepared-tools.js";
-import { matchesName } from "./control/policy.js";
 import type { ToolRegistry } from "./registry.js";
 import { type RegisteredTool, ToolError } from "./tool.js";
+import { isAbout } from "./tool-search.js";
 
 const LONGEST_SCHEMA = 4_000;
 
@@ -105,12 +105,6 @@ async function listed(registry: ToolRegistry, pattern: string, signal: AbortSign
     }),
   );
   return found.flat();
-}
-
-/** A pattern with `*`, or words of the name or of what it does. */
-function isAbout(pattern: string, name: string, { description }: RegisteredTool): boolean {
-  if (pattern.includes("*")) return matchesName(pattern, name);
-  return `${name} ${description}`.toLowerCase().includes(pattern.toLowerCase());
 }
 
 function specOf(name: string, tool: RegisteredTool) {
