@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import Any, Callable, NamedTuple
 
@@ -77,31 +78,38 @@ class _Execution:
         self._crew = Crew(plan.options.most_at_once if plan.options.parallel_tools else 1)
         # Values by name, until the variables get them.
         self._values = {CAPTURE: _capture}
-        # By the index of their steps.
+        # By the number of their steps.
         self._results: dict[int, Any] = {}
         self._ran: dict[int, Ran] = {}
         self._errors: dict[int, BaseException] = {}
         self._timeline: list[dict] = []
         self._interrupt: BaseException | None = None
+        # Line by line, the step with this number would have been the last.
+        self._limit = len(plan.steps)
+        self._failing = threading.Lock()
 
-    @property
-    def _limit(self):
-        """Line by line, the step with this index would have been the last."""
-        return min(self._errors, default=len(self._plan.steps))
+    def _fail(self, step, error):
+        with self._failing:
+            self._errors[step.number] = error
+            self._limit = min(self._limit, step.number)
+            if is_a(error, KeyboardInterrupt):
+                self._interrupt = error
 
     def run(self) -> Outcome:
         try:
             for wave in self._plan.waves:
                 self._run_wave(wave)
-        except KeyboardInterrupt as error:
-            self._interrupt = error
+                if self._interrupt is not None:
+                    break
+        except KeyboardInterrupt as interrupt:
+            self._interrupt = interrupt
         kept = self._keep()
         error = self._interrupt or self._errors.get(self._limit)
         last = self._plan.steps[-1]
         # In the order of the source, whoever came first.
-        calls = [self._ran[index] for index in sorted(self._ran)]
+        calls = [self._ran[number] for number in sorted(self._ran)]
         is_shown = error is None and last.target is None and last.kind in (CALL, SHOW)
-        value = self._results.get(last.index) if is_shown else None
+        value = self._results.get(last.number) if is_shown else None
         return Outcome(self._text(kept), value, error, calls, report(self._plan, self._timeline))
 
     def _run_wave(self, wave: Wave) -> None:
@@ -130,17 +138,17 @@ class _Execution:
 
     def _attempt(self, step, work):
         """None if the step would not have come to be, or fails."""
-        if step.index > self._limit:
+        if step.number > self._limit:
             return None
         try:
             result = work()
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            self._errors[step.index] = error
+            self._fail(step, error)
             return None
         if step.kind != CALL:
-            self._results[step.index] = result
+            self._results[step.number] = result
             if step.kind == BIND:
                 self._values[step.target] = result
         return result
@@ -154,7 +162,7 @@ class _Execution:
     def _make(self, invocation):
         """Makes a call, in whichever thread."""
         step = invocation.step
-        if step.index > self._limit:
+        if step.number > self._limit or self._interrupt is not None:
             return
         chain = {
             "caller_type": "chain",
@@ -168,47 +176,57 @@ class _Execution:
             failure = error
         elapsed = (_clock() - started) * 1000
         if failure is None:
-            self._results[step.index] = value
+            self._results[step.number] = value
         else:
-            self._errors[step.index] = failure
-        self._ran[step.index] = Ran(invocation, value, failure, elapsed)
-        if is_a(failure, KeyboardInterrupt):
-            raise failure
+            self._fail(step, failure)
+        self._ran[step.number] = Ran(invocation, value, failure, elapsed)
 
     def _bind(self, wave):
         for step in wave.together + wave.in_turn:
-            if step.target is not None and step.index in self._results:
-                self._values[step.target] = self._results[step.index]
+            if step.target is not None and step.number in self._results:
+                self._values[step.target] = self._results[step.number]
 
     def _keep(self):
         """Gives the variables what the steps before the first that did not end well have made."""
         kept = []
         for step in self._plan.steps:
-            if step.index not in self._results or step.index >= self._limit:
+            if step.number not in self._results or step.number >= self._limit:
                 break
             kept.append(step)
             if step.target is not None:
-                self._namespace[step.target] = self._results[step.index]
+                self._namespace[step.target] = self._results[step.number]
         return kept
 
     def _text(self, kept):
-        printed = {name for step in kept if step.kind in (PRINT, SHOW) for name in step.names}
+        printed = _printed(kept)
         parts = []
         for step in kept:
-            value = self._results[step.index]
+            value = self._results[step.number]
             if step.kind == PRINT:
                 parts.append(value)
             elif step.kind == SHOW:
                 [name] = step.names
                 parts.append("[{}]: {}".format(name, _shown(value, PRINTED)))
-            elif step.kind == CALL and (step.target is None or step.target not in printed):
+            elif step.kind == CALL and step.number not in printed:
                 parts.append("[{}]: {}".format(step.label, _shown(value, PREVIEW)))
         parts += [
             "[{} had run already; its result is not kept]".format(ran.invocation.step.label)
-            for index, ran in sorted(self._ran.items())
-            if index >= len(kept) and ran.error is None
+            for number, ran in sorted(self._ran.items())
+            if number >= len(kept) and ran.error is None
         ]
         return SEPARATOR.join(parts)
+
+
+def _printed(steps):
+    """The numbers of the steps whose values are shown by a later one."""
+    holders: dict[str, int] = {}
+    found: set[int] = set()
+    for step in steps:
+        if step.kind in (PRINT, SHOW):
+            found.update(holders[name] for name in step.names if name in holders)
+        if step.target is not None:
+            holders[step.target] = step.number
+    return found
 
 
 def _shown(value, limit):

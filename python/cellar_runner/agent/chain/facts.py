@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, NamedTuple, Tuple
+from typing import Any, Mapping, NamedTuple
 
 from ...pristine import BUILTINS as __builtins__
 
@@ -21,18 +21,18 @@ class ToolFacts(NamedTuple):
     is_read_only: bool = False
     is_chain_enabled: bool = False
     is_routing: bool = False
-    reads: Tuple[str, ...] | None = None
-    writes: Tuple[str, ...] | None = None
+    reads: tuple[str, ...] | None = None
+    writes: tuple[str, ...] | None = None
     # In the order of positional arguments.
-    parameters: Tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
     # Values of arguments that are left out; None says that nothing is touched then.
     defaults: Mapping[str, Any] = {}
 
-    def outside_reads(self) -> Tuple[str, ...]:
+    def outside_reads(self) -> tuple[str, ...]:
         is_undeclared = self.reads is None and self.writes is None
         return (EVERYTHING,) if is_undeclared else self.reads or ()
 
-    def outside_writes(self) -> Tuple[str, ...]:
+    def outside_writes(self) -> tuple[str, ...]:
         is_undeclared = self.reads is None and self.writes is None
         return (EVERYTHING,) if is_undeclared and not self.is_read_only else self.writes or ()
 
@@ -48,7 +48,7 @@ def _reader(*reads: str, parameters: str = "", **defaults: Any) -> ToolFacts:
     return ToolFacts(True, True, False, reads, (), tuple(parameters.split()), defaults)
 
 
-def _mutation(*writes: str, parameters: str = "", reads: Tuple[str, ...] = (), **defaults: Any) -> ToolFacts:
+def _mutation(*writes: str, parameters: str = "", reads: tuple[str, ...] = (), **defaults: Any) -> ToolFacts:
     return ToolFacts(False, True, False, reads, writes, tuple(parameters.split()), defaults)
 
 

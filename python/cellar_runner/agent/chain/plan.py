@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from difflib import get_close_matches
 from operator import attrgetter
-from typing import Any, Container, NamedTuple, Union
+from typing import Any, Container, NamedTuple
 
 from ...cells import compiler
 from ...pristine import BUILTINS as __builtins__
@@ -20,7 +20,7 @@ MOST_AT_ONCE = 4
 SHOWN_TOOLS = 10
 
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
-_urandom, _near, _index = os.urandom, get_close_matches, attrgetter("index")
+_urandom, _near, _number = os.urandom, get_close_matches, attrgetter("number")
 
 
 def mode_of(text: Any) -> str:
@@ -37,6 +37,9 @@ class Options(NamedTuple):
     can_wait: bool = True
 
 
+DEFAULTS = Options()
+
+
 class Wave(NamedTuple):
     """`local` steps call nothing and come first, then those that run together, then the others one by one."""
 
@@ -46,11 +49,11 @@ class Wave(NamedTuple):
 
     @property
     def tools(self) -> list[str]:
-        return [step.tool for step in sorted(self.together + self.in_turn, key=_index)]
+        return [step.tool for step in sorted(self.together + self.in_turn, key=_number)]
 
     def of(self, made: Container[int]) -> Wave:
-        """The part of it whose steps have these indexes."""
-        return Wave(*(tuple(step for step in steps if step.index in made) for steps in self))
+        """The part of it whose steps have these numbers."""
+        return Wave(*(tuple(step for step in steps if step.number in made) for steps in self))
 
 
 class Plan(NamedTuple):
@@ -82,8 +85,8 @@ class Refusal(NamedTuple):
 
 
 def plan(
-    code: str, catalogue: Catalogue, namespace: dict, options: Options = Options(), filename: str = "<cell>"
-) -> Union[Plan, Sequential, Refusal]:
+    code: str, catalogue: Catalogue, namespace: dict, options: Options = DEFAULTS, filename: str = "<cell>"
+) -> Plan | Sequential | Refusal:
     """`code` is sanitised already; `namespace` are the variables of the session, which stay as they are."""
     options = options._replace(mode=mode_of(options.mode))
     try:

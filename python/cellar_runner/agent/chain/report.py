@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Union
-
 from ...pristine import BUILTINS as __builtins__
 from .plan import Plan, Sequential, Wave
 from .steps import CALL
@@ -15,9 +13,7 @@ def report(plan: Plan, timeline: list[dict]) -> dict:
     """The diagnostics of a chain that was run by its plan; the timeline has the waves that were reached."""
     steps = [step for step in plan.steps if step.kind == CALL]
     waves = sum(bool(wave.tools) for wave in plan.waves)
-    return dict(
-        _about(plan), fallback_to_seq=False, reason=None, waves=waves, steps=len(steps), wave_timeline=timeline
-    )
+    return dict(_about(plan), fallback_to_seq=False, reason=None, waves=waves, steps=len(steps), wave_timeline=timeline)
 
 
 def sequential_report(sequential: Sequential) -> dict | None:
@@ -42,7 +38,7 @@ def describe_wave(index: int, wave: Wave, elapsed_ms: float) -> dict:
     return {"wave_index": index, "tools": tools, "mode_used": mode, "elapsed_ms": round(elapsed_ms, 3)}
 
 
-def _about(plan: Union[Plan, Sequential]) -> dict:
+def _about(plan: Plan | Sequential) -> dict:
     return {
         "chain_id": plan.chain_id,
         "mode_requested": plan.options.mode,

@@ -21,7 +21,7 @@ CAPTURE = "capture arguments"
 
 class Step(NamedTuple):
     kind: str
-    index: int
+    number: int
     # The name that its value gets.
     target: str | None
     # The names that it reads, also deep in its arguments.
@@ -33,6 +33,8 @@ class Step(NamedTuple):
     tool: str = ""
     is_read_only: bool = True
     is_built_in: bool = False
+    # Whether its first argument is the name of the tool.
+    is_wrapped: bool = False
     parameters: tuple[str, ...] = ()
     reads: tuple[Resource, ...] = ()
     writes: tuple[Resource, ...] = ()
@@ -137,6 +139,7 @@ class _Reader:
             tool=found.tool,
             is_read_only=facts.is_read_only,
             is_built_in=found.is_built_in,
+            is_wrapped=type(node.func) is _ast.Name and not found.is_built_in,
             parameters=facts.parameters,
             reads=resources(facts.outside_reads(), known, facts),
             writes=resources(facts.outside_writes(), known, facts),
@@ -179,5 +182,3 @@ def _placed(node, like):
     for name in ("lineno", "col_offset", "end_lineno", "end_col_offset"):
         setattr(node, name, getattr(like, name))
     return node
-
-
