@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ToolRegistry } from "../../dist/registry/index.js";
 import { openAgent, warm } from "../cellar.mjs";
-import { interleave, time } from "../stopwatch.mjs";
 import { median } from "../statistics.mjs";
+import { interleave, time } from "../stopwatch.mjs";
 
 const CALL_MS = 100;
 const PAUSE_MS = 50;
@@ -62,7 +62,8 @@ function chained(key, { target, code, rounds, options, name }) {
           chain: () =>
             time(async () => {
               const { execution } = await repl.turn(code);
-              if (execution.status !== "ok") throw new Error(`the turn ended with ${execution.status}`);
+              if (execution.status !== "ok")
+                throw new Error(`the turn ended with ${execution.status}`);
             }),
         },
         { rounds: count(10, 2), warmups: 1, pause: PAUSE_MS },

@@ -1,7 +1,7 @@
 import { ToolRegistry } from "../../dist/registry/index.js";
 import { open, run, warm } from "../cellar.mjs";
-import { interleave } from "../stopwatch.mjs";
 import { median } from "../statistics.mjs";
+import { interleave } from "../stopwatch.mjs";
 
 const CALLS = 200;
 const PAUSE_MS = 50;

@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
 import { Parser } from "htmlparser2";
 import { WebFetcher } from "../../dist/web/web-fetcher.js";
-import { interleave, time } from "../stopwatch.mjs";
 import { median } from "../statistics.mjs";
+import { interleave, time } from "../stopwatch.mjs";
 
 const BYTES = 1_000_000;
 const PAUSE_MS = 20;
@@ -25,7 +25,10 @@ export const webFetchPage = compared("web_fetch_html_vs_parse", {
   path: "/page",
   read: async (response) => {
     let seen = 0;
-    const parser = new Parser({ onopentag: () => (seen += 1), ontext: (text) => (seen += text.length) });
+    const parser = new Parser({
+      onopentag: () => (seen += 1),
+      ontext: (text) => (seen += text.length),
+    });
     parser.end(await response.text());
     return seen;
   },
@@ -43,7 +46,8 @@ function compared(key, { target, path, read, name, floor }) {
       const fetcher = new WebFetcher({ allow: [`127.0.0.1:${server.port}`], cacheSeconds: 0 });
       const samples = await interleave(
         {
-          cellar: () => time(async () => void (await fetcher.fetch(url, { maxCharacters: 10_000 }))),
+          cellar: () =>
+            time(async () => void (await fetcher.fetch(url, { maxCharacters: 10_000 }))),
           bare: () => time(async () => void (await read(await fetch(url)))),
         },
         { rounds: count(40, 3), warmups: count(10, 1), pause: PAUSE_MS },

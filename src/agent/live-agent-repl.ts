@@ -184,6 +184,8 @@ export class LiveAgentRepl extends AgentRepl {
       redacted,
       calls,
       findings,
+      chain: execution.agent?.chain ?? undefined,
+      chainLog: execution.agent?.chain_log ?? [],
       isLiteralAnswer: execution.agent?.literal_answer ?? false,
     };
   }

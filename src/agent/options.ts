@@ -1,11 +1,12 @@
 import { z } from "zod";
 import type { REPLConfig } from "../backends/backend.js";
 import type { HostTools, ToolProvider } from "../backends/host-tools/host-tool.js";
-import { settingLayers } from "../config/environment.js";
+import { chainEnvironment, settingLayers } from "../config/environment.js";
 import { checkNames, requireFunction, requireOptions } from "../config/kinds.js";
 import { invalidOptions } from "../config/problems.js";
 import { sandboxNotice } from "../config/setting-names.js";
 import { agentSettingsSchema } from "../config.js";
+import { chainModeSchema } from "../protocol/agent/chain-report.js";
 import type { Approver } from "../registry/control/approvals.js";
 import { agentHostTools, type Delegate, type Router } from "./host-functions.js";
 import type { SummaryWorker } from "./observation/summary.js";
@@ -31,6 +32,14 @@ const optionsSchema = z.strictObject({
   parents: z.enum(["sequence", "evidence"]).default("sequence"),
   /** Who the agent is; `my_role()` tells it. */
   role: z.string().min(1).max(200).optional(),
+  /** Whether turns that consist of tool calls are planned, and run side by side where they can. */
+  structured: z.boolean().default(false),
+  /** In structured turns: whether calls that only read run at once. */
+  parallelTools: z.boolean().default(true),
+  /** What a structured turn with several tool calls may do. Default: `ORCHESTRATOR_TOOL_CHAIN_MODE`, else `seq`. */
+  chainMode: chainModeSchema.optional(),
+  /** Whether some tools with effects may run at once. Default: `ORCHESTRATOR_TOOL_CHAIN_PARALLEL_MUTATIONS`. */
+  parallelMutations: z.boolean().optional(),
   /** Whether no tool may reach the network. */
   private: z.boolean().default(false),
 });
@@ -133,8 +142,18 @@ export function planAgent(given: AgentOptions, config: REPLConfig, hasContext: b
         requireExplorationBeforeFinal,
         minExplorationCalls,
         ...(role !== undefined && { role }),
+        ...(parsed.data.structured && { chain: chainOf(parsed.data) }),
       },
     },
+  };
+}
+
+function chainOf(options: z.output<typeof optionsSchema>) {
+  const { mode, parallelMutations } = chainEnvironment();
+  return {
+    mode: options.chainMode ?? chainModeSchema.catch("seq").parse(mode),
+    parallelTools: options.parallelTools,
+    parallelMutations: options.parallelMutations ?? parallelMutations,
   };
 }
 

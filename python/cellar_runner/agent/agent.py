@@ -11,6 +11,7 @@ from ..protocol.agent_functions import NAMES
 from ..values.reprs import exact, is_a, type_name
 from . import action_functions, final, functions
 from .call_log import CallLog
+from .chained_turn import ChainedTurns
 from .findings import Findings
 from .literal_answer import is_literal
 from .search.grep import SLOW_SECONDS, Search
@@ -52,6 +53,7 @@ class AgentTools:
         self.host: Callable[[], Any] = lambda: None
         self.role = options.get("role")
         self.log = self._call_log
+        self.chained: ChainedTurns | None = None
         # The cells of the model's current response.
         self._codes: list[str] = []
 
@@ -63,6 +65,8 @@ class AgentTools:
             self._reserved.uncover(self.variables())
         self._call_log.begin()
         self.findings.begin()
+        if self.chained is not None:
+            self.chained.begin()
         self._answers = []
         self._refused = []
         if not continues:
@@ -73,7 +77,9 @@ class AgentTools:
         """Reports what the agent did in this cell, and puts its reserved names back."""
         calls, omitted = self._call_log.report()
         reserved = self._reserved
+        chained = {} if self.chained is None else {"chain": self.chained.report, "chain_log": self.chained.log}
         return {
+            **chained,
             "calls": calls,
             "omitted": omitted,
             "explored": self._call_log.explored,

@@ -57,6 +57,8 @@ class Toolbox:
         self.has_registry = CALL in self._offered
         self._bridge = Bridge(service)
         self._functions: dict[str, Callable] = dict(own)
+        # By group, once somebody has asked.
+        self._specs: dict[str | None, dict] = {}
         self.record: Callable[[str, dict, Callable[[], Any]], Any] = lambda _name, _arguments, work: work()
         # What a chained turn says of the calls that it makes.
         self.chain = threading.local()
@@ -158,6 +160,17 @@ class Toolbox:
         if not self.has_registry:
             return {"tools": [], "groups": []}
         return single(self._bridge, SPECS, [{"group": group}], lambda told: _listing(group, told))
+
+    def spec_of(self, name: str) -> dict | None:
+        """What the host says of a tool, or None."""
+        group = name.rpartition(".")[0] or None
+        if group not in self._specs:
+            listing = self.specs(group)
+            self._specs[group] = {spec["name"]: spec for spec in listing["tools"]}
+        return self._specs[group].get(name)
+
+    def known_names(self) -> list[str]:
+        return [name for specs in self._specs.values() for name in specs]
 
     def function(self, spec: dict) -> Callable:
         """A function of Python's with the signature and the text of a tool."""

@@ -10,6 +10,7 @@ import sys
 import time
 
 from ..agent.agent import AgentTools
+from ..agent.chained_turn import ChainedTurns
 from ..agent.reserved_names import MISSING, ReservedNames
 from ..cells import preloaded_names
 from ..cells.interpreter import Interpreter
@@ -289,6 +290,10 @@ class Service:
         reserved = ReservedNames(self._builtins, self._host_context)
         self.agent = AgentTools(self.current_context, options, bridges, variables, self.context_file, reserved)
         self.agent.host = lambda: self.toolbox
+        if "chain" in options:
+            host = lambda: self.toolbox  # noqa: E731
+            self.agent.chained = ChainedTurns(options["chain"], variables, host, self.can_wait)
+            self.interpreter.planned = self.agent.chained.planned
         self._builtins.update(self.agent.functions())
         self.interpreter.displays.tells_values = True
 
