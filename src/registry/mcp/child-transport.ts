@@ -40,6 +40,8 @@ export class ChildTransport implements Transport {
   #said: () => string = () => "";
   #isClosed = false;
   #chatter = 0;
+  /** The requests without an answer. */
+  readonly #asked = new Set<unknown>();
   #end = "";
 
   constructor(server: StdioServer) {
@@ -102,6 +104,8 @@ export class ChildTransport implements Transport {
       this.#kill("it does not read what is sent");
       return Promise.reject(new ToolError("UNAVAILABLE", "the server does not read what is sent"));
     }
+    if ("method" in message && "id" in message) this.#asked.add(message.id);
+    else if ("method" in message) this.#asked.delete(message.params?.requestId);
     return new Promise((resolve, reject) => {
       stdin.write(line, (error) => (error ? reject(error) : resolve()));
     });
@@ -126,7 +130,13 @@ export class ChildTransport implements Transport {
       if (this.#isClosed) return;
       this.#read(line);
     }
-    if (this.#chatter > MOST_CHATTER) this.#kill("it floods its output and answers nothing");
+    if (this.#chatter <= MOST_CHATTER) return;
+    const [id, ...others] = this.#asked;
+    // Nobody else can be meant by an answer without an end.
+    if (this.#lines.isTooLong && typeof id === "number" && others.length === 0) {
+      this.#answer(failedAnswer(id, tooLarge()));
+    }
+    this.#kill("it floods its output and answers nothing");
   }
 
   #read(line: MessageLine): void {
@@ -145,6 +155,7 @@ export class ChildTransport implements Transport {
 
   #answer(message: JSONRPCMessage): void {
     this.#chatter = 0;
+    if ("id" in message) this.#asked.delete(message.id);
     this.onmessage?.(message);
   }
 

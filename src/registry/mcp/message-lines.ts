@@ -23,6 +23,11 @@ export class MessageLines {
     this.#most = most;
   }
 
+  /** Whether a line is under way that exceeds the limit already. */
+  get isTooLong(): boolean {
+    return this.#ends !== undefined;
+  }
+
   *take(chunk: Buffer): Generator<MessageLine, void, undefined> {
     let from = 0;
     for (;;) {
