@@ -28,6 +28,13 @@ const TYPES = ["stdio", ...HTTP_TYPES];
 /** `${NAME}`, `${NAME:-what counts without it}`, `${env:NAME}`. */
 const VARIABLE = /\$\{(?:env:)?([A-Za-z_]\w*)(?::-([^}]*))?\}/g;
 
+const KINDS = new Map([
+  ["string", "a text"],
+  ["boolean", "true or false"],
+  ["array", "a list"],
+  ["record", "an object"],
+]);
+
 const words = z.record(z.string(), z.string()).default({});
 const stdioSchema = z.object({
   command: z.string().min(1),
@@ -133,7 +140,8 @@ function checked<T>(name: string, entry: unknown, schema: z.ZodType<T>): T {
   const read = schema.safeParse(entry);
   if (read.success) return read.data;
   const [issue] = read.error.issues;
-  const wanted = issue?.code === "invalid_type" ? `must be a ${issue.expected}` : "is not usable";
+  const kind = issue?.code === "invalid_type" ? KINDS.get(issue.expected) : undefined;
+  const wanted = kind === undefined ? "is not usable" : `must be ${kind}`;
   throw refused(name, issue?.path.join(".") ?? "", wanted);
 }
 
