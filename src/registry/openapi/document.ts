@@ -57,7 +57,7 @@ async function parse(name: string, text: string): Promise<unknown> {
   }
   const { parse: parseYaml } = await import("yaml");
   try {
-    return parseYaml(text, { maxAliasCount: MOST_ALIASES, logLevel: "silent" });
+    return parseYaml(text, { maxAliasCount: MOST_ALIASES, logLevel: "error" });
   } catch (error) {
     const [first = ""] = describeError(error).split("\n");
     throw refused(name, `is neither JSON nor YAML: ${first}`);

@@ -58,7 +58,7 @@ export function operationsOf(
   return found.slice(0, MOST_OPERATIONS).flatMap(({ path, method, own, shared }) => {
     const given = argumentsOf(references, own, shared, isTaken);
     if (given === undefined) return [];
-    const id = typeof own.operationId === "string" ? own.operationId : `${method}_${path}`;
+    const id = typeof own.operationId === "string" ? own.operationId : `${method}${path}`;
     const declaration = declare(names.take(id), method, own, given, references);
     const places = new Map([...given].map(([name, { place }]) => [name, place]));
     return [{ method, path, declaration, places }];
@@ -139,7 +139,6 @@ function bodyOf(
   const isFlat =
     members.length > 0 &&
     members.length <= MOST_PARAMETERS &&
-    body.required === true &&
     !["anyOf", "oneOf", "allOf", "not"].some((key) => key in schema) &&
     (schema.additionalProperties ?? false) === false &&
     new Set(names).size === names.length &&
@@ -148,10 +147,11 @@ function bodyOf(
     const whole = { ...place, name: undefined, isRequired: body.required === true };
     return [["body", { place: whole, schema }]];
   }
+  const needed: unknown[] = body.required === true && Array.isArray(required) ? required : [];
   return members.map(([name, member]) => [
     name,
     {
-      place: { ...place, name, isRequired: Array.isArray(required) && required.includes(name) },
+      place: { ...place, name, isRequired: needed.includes(name) },
       schema: isPlain(member) ? member : {},
     },
   ]);

@@ -12,7 +12,7 @@ export class Secrets {
   constructor(values: readonly string[]) {
     const forms = values
       .filter(({ length }) => length >= SHORTEST_SECRET)
-      .flatMap((value) => [value, encodeURIComponent(value.toWellFormed()), quoted(value)]);
+      .flatMap((value) => [value, ...encoded(value), quoted(value)]);
     this.#forms = [...new Set([...forms, ...forms.map((form) => form.replaceAll("/", "\\/"))])];
   }
 
@@ -35,6 +35,14 @@ export function plainValue(value: unknown, secrets: Secrets, depth = 0): unknown
       plainValue(item, secrets, depth + 1),
     ]),
   );
+}
+
+/** In addresses, where a space may be written in two ways. */
+function encoded(value: string): readonly string[] {
+  return [
+    encodeURIComponent(value.toWellFormed()),
+    new URLSearchParams({ value }).toString().slice("value=".length),
+  ];
 }
 
 function quoted(value: string): string {
