@@ -58,6 +58,9 @@ export function callFailure(
       told,
     );
   }
+  if (error instanceof SdkError && error.code === SdkErrorCode.ClientHttpUnexpectedContent) {
+    return toolError("BAD_RESULT", `the MCP server ${named(told)}: ${error.message}`, told);
+  }
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) {
     return toolError("TIMEOUT", `the MCP server ${named(told)} did not answer in time`, told);
   }
