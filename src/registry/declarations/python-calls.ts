@@ -78,8 +78,11 @@ export class PythonCalls implements AsyncDisposable {
 
   /** A sandbox that has run the file of the function, and nothing else. */
   async #prepared(call: PythonCall, signal: AbortSignal): Promise<ISandbox> {
-    const copy = await this.#copyOf(call.module, signal);
+    const kept = this.#loaded.get(call.module);
+    const copy = kept && (await copyOf(kept, signal));
     if (copy !== undefined) return copy;
+    // It has died, or cannot be copied any more.
+    if (kept !== undefined && this.#forget(call.module, kept)) await kept.destroy();
     const sandbox = await this.#open({ ...WALLS, signal });
     try {
       const duration = await unlessAborted(this.#load(sandbox, call, signal), signal);
@@ -91,28 +94,22 @@ export class PythonCalls implements AsyncDisposable {
       throw error;
     }
     await this.#keep(call.module, sandbox);
-    return (await this.#copyOf(call.module, signal)) ?? (await this.#prepared(call, signal));
-  }
-
-  async #copyOf(module: string, signal: AbortSignal): Promise<ISandbox | undefined> {
-    const loaded = this.#loaded.get(module);
-    if (loaded === undefined) return undefined;
-    try {
-      return await unlessAborted(loaded.fork(), signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!isCellarError(error)) throw error;
-      return undefined;
-    }
+    const first = await copyOf(sandbox, signal);
+    if (first !== undefined) return first;
+    return this.#forget(call.module, sandbox) ? sandbox : await this.#prepared(call, signal);
   }
 
   async #keep(module: string, sandbox: ISandbox): Promise<void> {
     this.#loaded.set(module, sandbox);
-    const [oldest] = this.#loaded.keys();
+    const [oldest] = this.#loaded.entries();
     if (this.#loaded.size <= MAX_LOADED || oldest === undefined) return;
-    const dropped = this.#loaded.get(oldest);
-    this.#loaded.delete(oldest);
-    await dropped?.destroy();
+    this.#forget(...oldest);
+    await oldest[1].destroy();
+  }
+
+  /** Whether it was still kept; then it belongs to the caller. */
+  #forget(module: string, sandbox: ISandbox): boolean {
+    return this.#loaded.get(module) === sandbox && this.#loaded.delete(module);
   }
 
   /** How long it took, in milliseconds. */
@@ -141,6 +138,21 @@ export class PythonCalls implements AsyncDisposable {
       );
     }
     return { value: answer.data.value, displays: displaysOf(run.outputs) };
+  }
+}
+
+async function copyOf(sandbox: ISandbox, signal: AbortSignal): Promise<ISandbox | undefined> {
+  const copying = sandbox.fork();
+  try {
+    return await unlessAborted(copying, signal);
+  } catch (error) {
+    if (signal.aborted) {
+      // Nobody waits for the copy any more.
+      copying.then((copy) => copy.destroy()).catch(() => {});
+      throw error;
+    }
+    if (!isCellarError(error)) throw error;
+    return undefined;
   }
 }
 
@@ -183,6 +195,7 @@ function timedOut({ tool, timeoutMs }: PythonCall): ToolError {
 }
 
 function explained(error: unknown, { tool }: PythonCall, signal: AbortSignal): unknown {
+  if (signal.aborted && signal.reason instanceof ToolError) return signal.reason;
   if (error instanceof ToolError) return error;
   if (signal.aborted) return new ToolError("CANCELLED", `${tool} was cancelled`, { cause: error });
   if (!(error instanceof CellarError)) return error;
