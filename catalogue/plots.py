@@ -11,7 +11,8 @@ from .inputs import interval, number, numbers, text, whole
 
 #: Nothing of the machine or the moment may be in the file.
 METADATA = {"Software": None}
-COLOURS = 16
+#: With fewer a thin line loses its colour to the greys of the letters.
+COLOURS = 32
 
 
 def _figure(width=6.4, height=4.0):

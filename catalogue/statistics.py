@@ -78,7 +78,8 @@ def _regression(data, predictors, confidence):
     if len(data) <= len(columns) + 1:
         raise ValueError("{} values are too few for {} predictors".format(len(data), len(columns)))
     design = numpy.column_stack([numpy.ones(len(data)), *columns])
-    fit = OLS(numpy.array(data), design).fit(method="qr")
+    # By the pseudo-inverse: on ill-conditioned data its standard errors keep more digits than by QR.
+    fit = OLS(numpy.array(data), design).fit(method="pinv")
     bounds = fit.conf_int(1 - confidence)
     rows = zip(["intercept", *predictors], fit.params, fit.bse, fit.tvalues, fit.pvalues, bounds)
     return {
