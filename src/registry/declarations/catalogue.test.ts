@@ -1,9 +1,11 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 import type { NativeRuntime } from "../../backends/native/runtime.js";
 import { hostEnvironment } from "../../config/environment.js";
 import { ToolError, type ToolOutput, type ToolSource } from "../tool.js";
+import { moduleOf } from "./python-files.js";
 import { declarationSource, readDeclarations } from "./source.js";
 
 /** Those of the original, and one beside them. */
@@ -72,6 +74,33 @@ describe("the catalogue", () => {
       code: "UNAVAILABLE",
       message: "http_get needs the host's function http_get, which is not connected here",
     });
+  });
+
+  it("declares the parameters of each function, in their order", async () => {
+    const { tools, files } = await readDeclarations(CATALOGUE);
+    const different = tools.flatMap(({ implementation, parameters, declaration: { name } }) => {
+      if (implementation.type !== "python") return [];
+      const text = files.get(moduleOf(implementation.file)) ?? "";
+      const head = new RegExp(`^def ${implementation.function}\\((.*)\\) ->`, "m").exec(text)?.[1];
+      const written = head?.split(", ").map((one) => one.replace(/=.*/, ""));
+      return written?.join() === [...parameters.keys()].join() ? [] : [name];
+    });
+    expect(different).toEqual([]);
+  });
+
+  it("is on its page: each call, and what it does", async () => {
+    const page = readFileSync(
+      join(hostEnvironment().packageRoot, "docs", "tools-catalogue.md"),
+      "utf8",
+    );
+    const { tools } = await readDeclarations(CATALOGUE);
+    const untold = tools.filter(({ declaration: { name, description }, parameters }) => {
+      const list = [...parameters].map(([key, one]) =>
+        one.required ? key : `${key}=${literal(one.default)}`,
+      );
+      return !page.includes(`| \`${name}(${list.join(", ")})\` | ${description} | `);
+    });
+    expect(untold.map(({ declaration }) => declaration.name)).toEqual([]);
   });
 
   it("changes nothing outside with any tool that only computes", async () => {
@@ -158,3 +187,10 @@ describe("the catalogue", () => {
     });
   });
 });
+
+/** A default as Python writes it. */
+function literal(value: unknown): string {
+  if (value === undefined) return "None";
+  if (typeof value === "boolean") return value ? "True" : "False";
+  return JSON.stringify(value);
+}

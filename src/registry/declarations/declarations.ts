@@ -3,7 +3,8 @@ import { isArgumentName } from "../../backends/host-tools/names.js";
 import { shownValue } from "../../config/kinds.js";
 import { suggestion } from "../../config/names.js";
 import { invalidOptions } from "../../config/problems.js";
-import { CALLER_TYPES, type ToolDeclaration } from "../tool.js";
+import type { ToolDeclaration } from "../tool.js";
+import { declarationOf } from "./declaration.js";
 import type { Document, Path, Problem } from "./document.js";
 import {
   IMPLEMENTATION_FIELDS,
@@ -12,7 +13,6 @@ import {
   itemsSchema,
   type Parameter,
   parameterSchema,
-  type ToolFields,
   toolSchema,
 } from "./fields.js";
 
@@ -28,11 +28,18 @@ export interface DeclaredTool {
   readonly declaration: ToolDeclaration;
   readonly implementation: Implementation;
   readonly parameters: ReadonlyMap<string, Parameter>;
+}
+
+/** How a tool is run, also of one that has other problems. */
+export interface NamedImplementation {
+  readonly name: string;
+  readonly implementation: Implementation;
   readonly line: number;
 }
 
 export interface CheckedFile {
   readonly tools: readonly DeclaredTool[];
+  readonly implementations: readonly NamedImplementation[];
   readonly problems: readonly Problem[];
 }
 
@@ -48,11 +55,12 @@ export function checkDeclarations(document: Document): CheckedFile {
   if (entries.length > MAX_TOOLS) {
     check.add(["tools"], `tools has ${entries.length} entries, and ${MAX_TOOLS} are the most`);
   }
+  const implementations: NamedImplementation[] = [];
   const tools = entries
     .slice(0, MAX_TOOLS)
-    .map(([name, value]) => checkTool(check, name, value))
+    .map(([name, value]) => checkTool(check, name, value, implementations))
     .filter((tool) => tool !== undefined);
-  return { tools, problems: problems.toSorted((one, other) => one.line - other.line) };
+  return { tools, implementations, problems };
 }
 
 /** Collects problems with the lines of their fields. */
@@ -114,7 +122,12 @@ function fieldsAt(schema: z.ZodType, path: Path): readonly string[] {
   return schema instanceof z.ZodObject && path.length === 0 ? Object.keys(schema.shape) : [];
 }
 
-function checkTool(check: Check, name: string, value: unknown): DeclaredTool | undefined {
+function checkTool(
+  check: Check,
+  name: string,
+  value: unknown,
+  implementations: NamedImplementation[],
+): DeclaredTool | undefined {
   const path = ["tools", name];
   if (!isArgumentName(name) || name.startsWith("_") || name.length > LONGEST_NAME) {
     const rule = `the name of a Python function of at most ${LONGEST_NAME} characters`;
@@ -127,6 +140,10 @@ function checkTool(check: Check, name: string, value: unknown): DeclaredTool | u
     ...path,
     "implementation",
   ]);
+  if (implementation !== undefined) {
+    const line = check.lineOf([...path, "implementation"]);
+    implementations.push({ name, implementation, line });
+  }
   if (fields === undefined || implementation === undefined) return undefined;
   if (fields.destructive && fields.side_effects === false) {
     check.add(
@@ -135,7 +152,7 @@ function checkTool(check: Check, name: string, value: unknown): DeclaredTool | u
     );
   }
   const declaration = declarationOf(name, fields, parameters);
-  return { declaration, implementation, parameters, line: check.lineOf(path) };
+  return { declaration, implementation, parameters };
 }
 
 function checkParameters(check: Check, value: unknown, path: Path): Map<string, Parameter> {
@@ -194,56 +211,6 @@ function checkImplementation(check: Check, value: unknown, path: Path): Implemen
     type === undefined ? "is missing" : `must be one of ${kinds}, not ${shownValue(type)}`;
   check.add([...path, "type"], `${path.join(".")}.type ${shown}`);
   return undefined;
-}
-
-function declarationOf(
-  name: string,
-  fields: ToolFields,
-  parameters: ReadonlyMap<string, Parameter>,
-): ToolDeclaration {
-  const { side_effects: declared, permissions, destructive } = fields;
-  const isReadOnly = !destructive && isHarmless(declared, permissions);
-  return {
-    name,
-    description: fields.description,
-    category: fields.category,
-    parameters: schemaOf(parameters),
-    returns: typeof fields.returns === "object" ? fields.returns.description : fields.returns,
-    isTable: fields.table,
-    permissions,
-    allowedCallers:
-      fields.allowed_callers ?? CALLER_TYPES.filter((caller) => caller !== "chain" || isReadOnly),
-    isReadOnly,
-    isDestructive: destructive,
-    effects: Array.isArray(declared)
-      ? { writes: declared }
-      : typeof declared === "object"
-        ? declared
-        : undefined,
-    examples: fields.examples.map((one) => (typeof one === "string" ? one : JSON.stringify(one))),
-    limits: fields.timeout === undefined ? undefined : { timeoutMs: fields.timeout },
-  };
-}
-
-/** What nothing is said of changes nothing only if it computes and no more. */
-function isHarmless(
-  declared: ToolFields["side_effects"],
-  permissions: ToolFields["permissions"],
-): boolean {
-  if (declared === undefined) return permissions.every((permission) => permission === "compute");
-  if (typeof declared === "boolean") return !declared;
-  return (Array.isArray(declared) ? declared : (declared.writes ?? [])).length === 0;
-}
-
-function schemaOf(parameters: ReadonlyMap<string, Parameter>): ToolDeclaration["parameters"] {
-  const properties = Object.fromEntries(
-    [...parameters].map(([name, { required: _, ...schema }]) => [
-      name,
-      Object.fromEntries(Object.entries(schema).filter(([, value]) => value !== undefined)),
-    ]),
-  );
-  const required = [...parameters].filter(([, { required }]) => required).map(([name]) => name);
-  return { type: "object", properties, required, additionalProperties: false };
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

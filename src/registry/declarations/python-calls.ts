@@ -10,8 +10,8 @@ import type { PythonFiles } from "./python-files.js";
 
 export type OpenSandbox = (config: REPLConfig) => Promise<ISandbox>;
 
-/** A file that takes longer to load is kept loaded, and copied for each call. */
-const SLOW_LOAD_MS = 60;
+/** A file that took longer to load is kept loaded from its second use on, and copied for each call. */
+const SLOW_LOAD_MS = 100;
 const MAX_LOADED = 4;
 const AT_ONCE = 4;
 const LOAD_TIMEOUT_MS = 120_000;
@@ -46,6 +46,7 @@ export class PythonCalls implements AsyncDisposable {
   readonly #open: OpenSandbox;
   readonly #turns = new Semaphore(AT_ONCE);
   readonly #loaded = new Map<string, ISandbox>();
+  readonly #slow = new Set<string>();
   readonly #ended = new AbortController();
 
   constructor(files: PythonFiles, open: OpenSandbox) {
@@ -83,15 +84,18 @@ export class PythonCalls implements AsyncDisposable {
     if (copy !== undefined) return copy;
     // It has died, or cannot be copied any more.
     if (kept !== undefined && this.#forget(call.module, kept)) await kept.destroy();
-    const sandbox = await this.#open({ ...WALLS, signal });
+    // Checkpoints cost more than a short call, and a copy is made from one.
+    const checkpoints = this.#slow.has(call.module) ? "auto" : "off";
+    const sandbox = await this.#open({ ...WALLS, checkpoints, signal });
     try {
       const duration = await unlessAborted(this.#load(sandbox, call, signal), signal);
-      if (duration < SLOW_LOAD_MS || this.#loaded.has(call.module) || this.#ended.signal.aborted) {
-        return sandbox;
-      }
+      if (duration >= SLOW_LOAD_MS) this.#slow.add(call.module);
     } catch (error) {
       await sandbox.destroy();
       throw error;
+    }
+    if (checkpoints === "off" || this.#loaded.has(call.module) || this.#ended.signal.aborted) {
+      return sandbox;
     }
     await this.#keep(call.module, sandbox);
     const first = await copyOf(sandbox, signal);

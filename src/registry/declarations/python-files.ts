@@ -1,7 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describeError } from "../../errors.js";
-import type { DeclaredTool } from "./declarations.js";
+import type { NamedImplementation } from "./declarations.js";
 import type { Problem } from "./document.js";
 
 const MAX_FILES = 64;
@@ -18,7 +18,7 @@ export interface ReadPythonFiles {
 /** The files that the tools name, and those beside them that these import with `from .other import …`. */
 export async function readPythonFiles(
   path: string,
-  tools: readonly DeclaredTool[],
+  implementations: readonly NamedImplementation[],
 ): Promise<ReadPythonFiles> {
   const folder = dirname(path);
   const files = new Map<string, string>();
@@ -34,7 +34,7 @@ export async function readPythonFiles(
     for (const other of siblingsIn(text)) await read(other, line);
   };
   const failed = new Set<string>();
-  for (const { implementation, declaration, line } of tools) {
+  for (const { name: tool, implementation, line } of implementations) {
     if (implementation.type !== "python") continue;
     const module = moduleOf(implementation.file);
     if (!failed.has(module)) await read(module, line);
@@ -42,7 +42,7 @@ export async function readPythonFiles(
     if (text === undefined) failed.add(module);
     else if (!defines(text, implementation.function)) {
       const { file, function: name } = implementation;
-      const problem = `tools.${declaration.name}.implementation.function: ${file} has no function ${name}`;
+      const problem = `tools.${tool}.implementation.function: ${file} has no function ${name}`;
       problems.push({ line, text: problem });
     }
   }

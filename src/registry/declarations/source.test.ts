@@ -129,6 +129,9 @@ describe("a file of declarations", () => {
         "    implementation: {type: python, file: numbers.py, function: subtract}",
         "    destructive: true",
         "    side_effects: false",
+        "  both:",
+        "    description: 3",
+        "    implementation: {type: python, file: numbers.py, function: divide}",
       ].join("\n"),
     );
     const problems = await problemsOf(path);
@@ -147,10 +150,12 @@ describe("a file of declarations", () => {
     told(14, "tools.class must be the name of a Python function");
     told(16, "unknown field tools.class.implementation.modul");
     told(16, "tools.class.implementation.file must be the name of a .py file beside this one");
-    told(17, "implementation.file gone.py cannot be read");
-    told(20, "numbers.py has no function subtract");
+    told(19, "implementation.file gone.py cannot be read");
+    told(22, "numbers.py has no function subtract");
     told(23, "tools.lost.destructive contradicts side_effects: false");
-    expect(problems).toHaveLength(16);
+    told(26, "tools.both.description must be a text, not 3");
+    told(27, "numbers.py has no function divide");
+    expect(problems).toHaveLength(18);
   });
 
   it.each([

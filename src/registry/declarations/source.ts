@@ -42,9 +42,9 @@ export function declarationSource(path: string, options: DeclarationOptions): To
 export async function readDeclarations(path: string): Promise<DeclarationFile> {
   const parsed = parseDeclarations(await readText(path), formatOf(path));
   if (!parsed.isParsed) throw invalidFile(path, parsed.problems);
-  const { tools, problems } = checkDeclarations(parsed.document);
-  const python = await readPythonFiles(path, tools);
-  const all = [...problems, ...python.problems];
+  const { tools, implementations, problems } = checkDeclarations(parsed.document);
+  const python = await readPythonFiles(path, implementations);
+  const all = [...problems, ...python.problems].toSorted((one, other) => one.line - other.line);
   if (all.length > 0) throw invalidFile(path, all);
   return { tools, files: python.files };
 }
