@@ -10,6 +10,7 @@ const LAYERS = [
   "protocol",
   "http",
   "isolation",
+  "egress",
   "backends",
   "registry",
   "notebook",

@@ -1,5 +1,5 @@
 import { isIP, isIPv6 } from "node:net";
-import { CellarError } from "../../errors.js";
+import { CellarError } from "../errors.js";
 import { AddressTable } from "./addresses.js";
 import { type Authority, parseAuthority, shortestV6 } from "./authority.js";
 

@@ -1,6 +1,6 @@
 import { lookup } from "node:dns/promises";
 import { connect, isIP, type Socket } from "node:net";
-import { describeError } from "../../errors.js";
+import { describeError } from "../errors.js";
 import { type AllowList, isLocalName } from "./allow-list.js";
 import type { Authority } from "./authority.js";
 import { Denial } from "./denial.js";
