@@ -12,6 +12,7 @@ const LAYERS = [
   "isolation",
   "egress",
   "backends",
+  "web",
   "registry",
   "notebook",
   "agent",
