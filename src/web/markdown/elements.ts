@@ -1,3 +1,5 @@
+import { WordTable } from "./word-table.js";
+
 /** What an element is to the writer of Markdown. */
 export type ElementKind =
   | "heading"
@@ -77,7 +79,8 @@ export interface Element {
   readonly attributes: ReadonlySet<string> | undefined;
 }
 
-const ELEMENTS: ReadonlyMap<string, Element> = new Map(
+/** Both are found at their places in a page. */
+export const ELEMENTS = new WordTable<Element>(
   Object.entries(NAMES).flatMap(([key, names]) => {
     const kind = key as ElementKind;
     const attributes = setOf(ATTRIBUTES[kind]);
@@ -85,14 +88,11 @@ const ELEMENTS: ReadonlyMap<string, Element> = new Map(
   }),
 );
 
-const LONGEST_NAME = 12;
-
-/** Undefined for elements that change nothing. */
-export function elementNamed(html: string, start: number, end: number): Element | undefined {
-  if (end - start > LONGEST_NAME) return undefined;
-  const name = html.slice(start, end);
-  return ELEMENTS.get(name) ?? ELEMENTS.get(name.toLowerCase());
-}
+export const ATTRIBUTE_NAMES = new WordTable<string>(
+  [...new Set(Object.values(ATTRIBUTES).flatMap((names) => names.split(" ")))].map(
+    (name) => [name, name] as const,
+  ),
+);
 
 function setOf(names: string | undefined): ReadonlySet<string> | undefined {
   return names === undefined ? undefined : new Set(names.split(" "));
@@ -106,11 +106,14 @@ const LONGEST_CLASS = 200;
 
 /** Whether a container's class, id or role says that it is not what the page is about. */
 export function isBoilerplate(attributes: ReadonlyMap<string, string>): boolean {
+  if (attributes.size === 0) return false;
   const names = `${attributes.get("class") ?? ""} ${attributes.get("id") ?? ""}`;
   if (names.length > 1 && BOILERPLATE.test(names.slice(0, LONGEST_CLASS))) return true;
-  return BOILERPLATE_ROLE.test(attributes.get("role") ?? "");
+  const role = attributes.get("role");
+  return role !== undefined && BOILERPLATE_ROLE.test(role);
 }
 
 export function isHidden(attributes: ReadonlyMap<string, string>): boolean {
+  if (attributes.size === 0) return false;
   return attributes.has("hidden") || attributes.get("aria-hidden") === "true";
 }

@@ -10,7 +10,7 @@ const MARKS = { strong: "**", emphasis: "*", code: "`" } as const;
 export type Emphasis = keyof typeof MARKS;
 
 export function isEmphasis(kind: ElementKind): kind is Emphasis {
-  return kind in MARKS;
+  return kind === "strong" || kind === "emphasis" || kind === "code";
 }
 
 /** Links, images and emphasis within a line. */
@@ -26,8 +26,8 @@ export class InlineMarks {
     this.links = new LinkTargets(base);
   }
 
-  isPermalink(text: string): boolean {
-    return this.#isOwnPlace && PERMALINK.test(text);
+  isPermalink(source: string, start: number, end: number): boolean {
+    return this.#isOwnPlace && PERMALINK.test(source.slice(start, end));
   }
 
   open(kind: Emphasis): void {
@@ -67,7 +67,7 @@ export class InlineMarks {
       .trim();
     if (shown === "") return;
     const target = this.links.resolve(src);
-    this.#writer.text(target === undefined ? `![${shown}]` : `![${shown}](${target})`);
+    this.#writer.word(target === undefined ? `![${shown}]` : `![${shown}](${target})`);
   }
 
   /** After what they belong to was dropped. */

@@ -1,49 +1,57 @@
 const LONGEST = 2000;
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 const SHOWN_SCHEME = /^(?:https?|mailto|ftp|tel):/i;
-const UNSAFE = /[\s()<>\\\0-\x20\x7f]/g;
+const PLAIN_NAME = /^[\w-]/;
+const UNSAFE = /[^!-~\u00a1-\uffff]|[()<>\\]/;
+const EACH_UNSAFE = new RegExp(UNSAFE, "g");
+
+interface Base {
+  readonly href: string;
+  readonly protocol: string;
+  readonly origin: string;
+  /** Against which a plain name is read. */
+  readonly folder: string;
+}
 
 /** Makes the links of a page whole. */
 export class LinkTargets {
-  #base: URL;
-  #folder: string;
+  #base: Base;
 
   constructor(base: URL) {
-    this.#base = base;
-    this.#folder = folderOf(base);
+    this.#base = baseOf(base);
   }
 
   /** A page may say against what its links are to be read. */
   rebase(href: string): void {
     if (href.length > LONGEST || !URL.canParse(href, this.#base.href)) return;
     const base = new URL(href, this.#base.href);
-    if (!/^https?:$/.test(base.protocol)) return;
-    this.#base = base;
-    this.#folder = folderOf(base);
+    if (/^https?:$/.test(base.protocol)) this.#base = baseOf(base);
   }
 
   /** Undefined for what leads nowhere, or only within the page. */
   resolve(given: string): string | undefined {
     const href = given.trim();
-    if (href === "" || href.startsWith("#") || href.length > LONGEST) return undefined;
+    if (href === "" || href.length > LONGEST) return undefined;
     const whole = this.#whole(href);
-    return whole !== undefined && whole.length <= LONGEST && SHOWN_SCHEME.test(whole)
-      ? whole.replace(UNSAFE, escaped)
-      : undefined;
+    if (whole === undefined || whole.length > LONGEST) return undefined;
+    return UNSAFE.test(whole) ? whole.replace(EACH_UNSAFE, escaped) : whole;
   }
 
   /** Without the parser of URLs for the usual forms, of which a page may have thousands. */
   #whole(href: string): string | undefined {
-    if (href.startsWith("//")) return this.#base.protocol + href;
-    if (href.startsWith("/") && !href.includes("/.")) return this.#base.origin + href;
-    if (SCHEME.test(href)) return href;
-    if (/^[\w-]/.test(href) && !href.includes("/.")) return this.#folder + href;
+    const { protocol, origin, folder } = this.#base;
+    const isNested = href.includes("/.");
+    if (href.startsWith("/") && !isNested) return href[1] === "/" ? protocol + href : origin + href;
+    if (href.startsWith("#")) return undefined;
+    if (SCHEME.test(href)) return SHOWN_SCHEME.test(href) ? href : undefined;
+    if (PLAIN_NAME.test(href) && !isNested) return folder + href;
     return URL.canParse(href, this.#base.href) ? new URL(href, this.#base.href).href : undefined;
   }
 }
 
-function folderOf({ origin, pathname }: URL): string {
-  return origin + pathname.slice(0, pathname.lastIndexOf("/") + 1);
+function baseOf({ href, protocol, origin, pathname }: URL): Base {
+  const folder = origin + pathname.slice(0, pathname.lastIndexOf("/") + 1);
+  return { href, protocol, origin, folder };
 }
 
 function escaped(character: string): string {

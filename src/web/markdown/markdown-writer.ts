@@ -1,5 +1,5 @@
-const BLANKS = /[\s\0-\x20\x7f]+/g;
-const SOFT_HYPHEN = "\u00ad";
+import { isBlank, TextBuffer } from "./text-buffer.js";
+
 const DEEPEST_PREFIX = 8;
 const DEEPEST_TABLE = 32;
 const MOST_COLUMNS = 200;
@@ -7,76 +7,74 @@ const LONGEST_FENCE = 12;
 
 export type Mark = "**" | "*" | "`" | "[";
 
-/** A place in what was written. */
-export interface Place {
-  readonly parts: number;
-  readonly characters: number;
-}
-
 interface Table {
   rows: number;
   cells: number;
   /** A table around a table arranges a page: its cells are blocks. */
   isLayout: boolean;
   isInRow: boolean;
+  /** Columns of the last cell after its first. */
+  more: number;
 }
 
 /** Puts words into lines of Markdown, with as many breaks and spaces as the elements around them ask for. */
 export class MarkdownWriter {
-  readonly #parts: string[] = [];
+  readonly #buffer = new TextBuffer();
   readonly #pending: Mark[] = [];
   readonly #indents: string[] = [];
   readonly #tables: Table[] = [];
   /** Tables within so many tables that they are no longer told apart. */
   #deeper = 0;
   #prefix = "";
-  #characters = 0;
+  /** Of the empty line before the next word: what both sides of it are in. */
+  #gap: string | undefined;
   #breaks = 0;
   #hasSpace = false;
   /** A list mark or the like begins the line, and its text must follow. */
   #isMarked = false;
   #isInCell = false;
 
-  get characters(): number {
-    return this.#characters;
-  }
-
-  get place(): Place {
-    return { parts: this.#parts.length, characters: this.#characters };
+  /** How much was written, which is also the place of what comes next. */
+  get length(): number {
+    return this.#buffer.length;
   }
 
   /** Forgets what was written since. */
-  goBack(place: Place): void {
-    if (place.parts > this.#parts.length) return;
-    this.#parts.length = place.parts;
-    this.#characters = place.characters;
+  goBack(place: number): void {
+    if (place > this.#buffer.length) return;
+    this.#buffer.cut(place);
     this.#pending.length = 0;
     this.#isMarked = false;
     this.break(2);
   }
 
-  between(from: Place, to: Place): string {
-    return this.#parts.slice(from.parts, to.parts).join("").trim();
+  between(start: number, end: number): string {
+    return this.#buffer.text(start, end).trim();
   }
 
-  text(given: string): void {
-    const whole = given.includes(SOFT_HYPHEN) ? given.replaceAll(SOFT_HYPHEN, "") : given;
-    const words = whole.replace(BLANKS, " ");
-    if (words === "") return;
-    const isSpaced = words.charCodeAt(0) === 0x20;
-    if (isSpaced) this.#hasSpace = true;
-    if (words.length === 1 && isSpaced) return;
-    const hasTail = words.charCodeAt(words.length - 1) === 0x20;
-    const shown =
-      isSpaced || hasTail ? words.slice(isSpaced ? 1 : 0, hasTail ? -1 : undefined) : words;
-    this.#put(this.#isInCell && shown.includes("|") ? shown.replaceAll("|", "\\|") : shown);
-    this.#hasSpace = hasTail;
+  word(text: string): void {
+    this.text(text, 0, text.length);
+  }
+
+  /** What stands from `start` to `end` in a text. */
+  text(source: string, start: number, end: number): void {
+    let first = start;
+    let last = end;
+    while (first < last && isBlank(source.charCodeAt(first))) first += 1;
+    if (first > start) this.#hasSpace = true;
+    if (first === last) return;
+    while (isBlank(source.charCodeAt(last - 1))) last -= 1;
+    this.#lead(this.#prefix);
+    this.#putPending();
+    this.#buffer.addWords(source, first, last, this.#isInCell);
+    this.#hasSpace = last < end;
   }
 
   break(lines: number): void {
     if (this.#isInCell) this.#hasSpace = true;
     if (this.#isInCell || this.#isMarked) return;
     if (lines > this.#breaks) this.#breaks = lines;
+    this.#gap ??= this.#prefix;
     this.#hasSpace = false;
   }
 
@@ -105,6 +103,7 @@ export class MarkdownWriter {
   outdent(): void {
     const gone = this.#indents.pop() ?? "";
     this.#prefix = this.#prefix.slice(0, this.#prefix.length - gone.length);
+    if (this.#gap !== undefined && this.#prefix.length < this.#gap.length) this.#gap = this.#prefix;
   }
 
   /** Written before the next word, so that it never stands before a space. */
@@ -116,7 +115,7 @@ export class MarkdownWriter {
   close(mark: Mark, end: string): void {
     const index = this.#pending.lastIndexOf(mark);
     if (index >= 0) this.#pending.splice(index, 1);
-    else this.#add(end);
+    else this.#buffer.add(end);
   }
 
   /** Text in lines that stay as they are. */
@@ -127,7 +126,7 @@ export class MarkdownWriter {
       .replace(/^\n|\s+$/g, "");
     if (lines === "") return;
     if (this.#isInCell) {
-      this.text(`\`${lines}\``);
+      this.word(`\`${lines}\``);
       return;
     }
     let fence = "```";
@@ -155,7 +154,7 @@ export class MarkdownWriter {
     }
     this.break(2);
     if (this.#tables.length < DEEPEST_TABLE)
-      this.#tables.push({ rows: 0, cells: 0, isLayout, isInRow: false });
+      this.#tables.push({ rows: 0, cells: 0, isLayout, isInRow: false, more: 0 });
     else this.#deeper += 1;
   }
 
@@ -169,7 +168,11 @@ export class MarkdownWriter {
   row(): void {
     this.endRow();
     const table = this.#tables.at(-1);
-    if (table !== undefined) Object.assign(table, { isInRow: true, cells: 0 });
+    if (table !== undefined) {
+      table.isInRow = true;
+      table.cells = 0;
+      table.more = 0;
+    }
     this.break(1);
   }
 
@@ -180,11 +183,12 @@ export class MarkdownWriter {
       return;
     }
     if (!table.isInRow) this.row();
-    for (let column = 0; column < columns && table.cells < MOST_COLUMNS; column += 1) {
-      if (table.cells > 0) this.#hasSpace = true;
-      this.#putBar("|");
-      table.cells += 1;
-    }
+    this.#spread(table);
+    if (table.cells > MOST_COLUMNS) return;
+    if (table.cells > 0) this.#hasSpace = true;
+    this.#putBar("|");
+    table.cells += 1;
+    table.more = columns - 1;
     this.#isInCell = true;
     this.#hasSpace = true;
   }
@@ -195,6 +199,7 @@ export class MarkdownWriter {
     table.isInRow = false;
     this.#isInCell = false;
     if (table.isLayout || table.cells === 0) return;
+    this.#spread(table);
     this.#hasSpace = true;
     this.#putBar("|");
     table.rows += 1;
@@ -204,42 +209,53 @@ export class MarkdownWriter {
     this.break(1);
   }
 
+  /** Empty cells for the columns that the last one also takes. */
+  #spread(table: Table): void {
+    for (; table.more > 0 && table.cells < MOST_COLUMNS; table.more -= 1) {
+      this.#hasSpace = true;
+      this.#putBar("|");
+      table.cells += 1;
+    }
+    table.more = 0;
+  }
+
   #putMark(mark: string, prefix: string): void {
     if (this.#breaks === 0) this.#breaks = 1;
     this.#lead(prefix);
-    this.#add(mark);
+    this.#buffer.add(mark);
     this.#isMarked = true;
   }
 
   #put(text: string): void {
     this.#lead(this.#prefix);
-    if (this.#pending.length > 0) this.#add(this.#pending.splice(0).join(""));
-    this.#add(text);
+    this.#putPending();
+    this.#buffer.add(text);
+  }
+
+  #putPending(): void {
+    if (this.#pending.length === 0) return;
+    for (const mark of this.#pending.splice(0)) this.#buffer.add(mark);
   }
 
   /** Of a table, in front of which nothing that is pending belongs. */
   #putBar(text: string): void {
     this.#lead(this.#prefix);
-    this.#add(text);
+    this.#buffer.add(text);
   }
 
   /** What stands between the last word and the next. */
   #lead(prefix: string): void {
     if (this.#breaks > 0) this.#newLine(prefix);
-    else if (this.#hasSpace && !this.#isMarked && this.#parts.length > 0) this.#add(" ");
+    else if (this.#hasSpace && !this.#isMarked && this.#buffer.length > 0) this.#buffer.add(" ");
     this.#breaks = 0;
+    this.#gap = undefined;
     this.#hasSpace = false;
     this.#isMarked = false;
   }
 
   #newLine(prefix: string): void {
-    if (this.#parts.length === 0) this.#add(prefix);
-    else if (this.#breaks === 1) this.#add(`\n${prefix}`);
-    else this.#add(`\n${prefix.trimEnd()}\n${prefix}`);
-  }
-
-  #add(text: string): void {
-    this.#parts.push(text);
-    this.#characters += text.length;
+    if (this.#buffer.length === 0) this.#buffer.add(prefix);
+    else if (this.#breaks === 1) this.#buffer.add(`\n${prefix}`);
+    else this.#buffer.add(`\n${(this.#gap ?? prefix).trimEnd()}\n${prefix}`);
   }
 }

@@ -1,6 +1,6 @@
 import { type Element, type ElementKind, isBoilerplate, isHidden } from "./elements.js";
 import { InlineMarks, isEmphasis } from "./inline-marks.js";
-import { MarkdownWriter, type Place } from "./markdown-writer.js";
+import { MarkdownWriter } from "./markdown-writer.js";
 import { Region, Spans } from "./region.js";
 
 const LONGEST_TITLE = 500;
@@ -9,6 +9,8 @@ const LANGUAGE = /(?:^|\s)(?:language|lang|highlight-source|brush)[-:]\s?([\w+#.
 /** Less than this in its main element, and a page has its text elsewhere. */
 const LEAST_MAIN = 140;
 const UNORDERED = -1;
+/** Blocks without an empty line between them. */
+const LINES: ReadonlySet<ElementKind> = new Set(["item", "term", "row", "cell"]);
 
 export type Attributes = ReadonlyMap<string, string>;
 
@@ -39,7 +41,7 @@ export class PageBuilder {
   }
 
   get characters(): number {
-    return this.#writer.characters;
+    return this.#writer.length;
   }
 
   get title(): string | undefined {
@@ -52,11 +54,12 @@ export class PageBuilder {
     return this.#hidden !== undefined;
   }
 
-  text(text: string): void {
+  /** What stands from `start` to `end` in a text. */
+  text(source: string, start: number, end: number): void {
     if (this.#hidden !== undefined || this.#isInRaw) return;
-    if (this.#isInTitle) this.#title = ((this.#title ?? "") + text).slice(0, LONGEST_TITLE);
-    else if (this.#code !== undefined) this.#code.push(text);
-    else if (!this.#inline.isPermalink(text)) this.#writer.text(text);
+    if (this.#isInTitle) this.#addToTitle(source.slice(start, end));
+    else if (this.#code !== undefined) this.#code.push(source.slice(start, end));
+    else if (!this.#inline.isPermalink(source, start, end)) this.#writer.text(source, start, end);
   }
 
   open({ name, kind }: Element, attributes: Attributes): void {
@@ -85,9 +88,8 @@ export class PageBuilder {
     }
     if (this.#code !== undefined && kind === "code-block") this.#endCode();
     else if (this.#code === undefined) this.#closeContent(kind);
-    const { place } = this.#writer;
-    this.#main.closed(name, place);
-    this.#articles.closed(name, place);
+    if (this.#main.closed(name)) this.#main.end(this.#writer.length);
+    if (this.#articles.closed(name)) this.#articles.end(this.#writer.length);
     if (this.#doubtful?.closed(name) !== true) return;
     if (!this.#doubtful.isKept) this.#forget(this.#doubtful.start);
     this.#doubtful = undefined;
@@ -98,14 +100,14 @@ export class PageBuilder {
     if (this.#code !== undefined) this.#endCode();
     this.#inline.endLink();
     this.#writer.endRow();
-    const end = this.#writer.place;
+    const end = this.#writer.length;
     this.#main.end(end);
     this.#articles.end(end);
-    const half = end.characters / 2;
+    const half = end / 2;
     const hasMain = this.#main.characters >= Math.min(LEAST_MAIN, half);
     const hasArticles = this.#articles.characters >= half;
     const spans = hasMain ? this.#main.all : hasArticles ? this.#articles.all : [];
-    const whole = { start: { parts: 0, characters: 0 }, end };
+    const whole = { start: 0, end };
     return (spans.length > 0 ? spans : [whole])
       .map((span) => this.#writer.between(span.start, span.end))
       .join("\n\n");
@@ -113,11 +115,12 @@ export class PageBuilder {
 
   /** Notes what part of the page begins here. */
   #locate(name: string, kind: ElementKind, attributes: Attributes): void {
+    if (attributes.size === 0 && kind !== "main" && kind !== "article" && kind !== "form") return;
     const isMain = kind === "main" || attributes.get("role") === "main";
     const isDoubtful = kind === "form" || (!isMain && this.#hides && isBoilerplate(attributes));
     if (!isMain && !isDoubtful && kind !== "article") return;
     this.#block(2);
-    const { place } = this.#writer;
+    const place = this.#writer.length;
     if (isMain) this.#main.begin(name, place);
     else if (kind === "article") this.#articles.begin(name, place);
     else this.#doubtful ??= new Region(name, place);
@@ -126,8 +129,7 @@ export class PageBuilder {
   #openContent(name: string, kind: ElementKind, attributes: Attributes): void {
     if (this.#openInline(kind, attributes)) return;
     const writer = this.#writer;
-    const isLine = kind === "item" || kind === "term" || kind === "row" || this.#lists.length > 0;
-    this.#block(isLine ? 1 : 2);
+    this.#block(LINES.has(kind) || this.#lists.length > 0 ? 1 : 2);
     if (kind === "heading") {
       writer.begin(`${"#".repeat(Number(name[1]))} `);
       this.#isInHeading = true;
@@ -157,7 +159,7 @@ export class PageBuilder {
     else if (kind === "image") {
       this.#inline.image(attributes.get("alt") ?? "", attributes.get("src") ?? "");
     } else if (kind === "break") {
-      if (this.#isInHeading) this.#writer.text(" ");
+      if (this.#isInHeading) this.#writer.word(" ");
       else this.#writer.lineBreak();
     } else if (kind === "title") this.#isInTitle = this.#title === undefined;
     else if (kind === "base") this.#inline.links.rebase(attributes.get("href") ?? "");
@@ -168,7 +170,7 @@ export class PageBuilder {
   #closeContent(kind: ElementKind): void {
     if (this.#closeInline(kind)) return;
     const writer = this.#writer;
-    this.#block(kind === "item" || kind === "term" || this.#lists.length > 1 ? 1 : 2);
+    this.#block(LINES.has(kind) || this.#lists.length > 1 ? 1 : 2);
     if (kind === "heading") this.#isInHeading = false;
     else if (kind === "list" || kind === "ordered-list") {
       if (this.#lists.pop() !== undefined) writer.outdent();
@@ -187,6 +189,10 @@ export class PageBuilder {
     else if (kind === "break") this.#writer.lineBreak();
     else return kind === "image" || kind === "base" || kind === "rule";
     return true;
+  }
+
+  #addToTitle(text: string): void {
+    this.#title = ((this.#title ?? "") + text).slice(0, LONGEST_TITLE);
   }
 
   #openInCode(kind: ElementKind, attributes: Attributes): void {
@@ -212,11 +218,11 @@ export class PageBuilder {
   }
 
   #hide(name: string): void {
-    if (this.#hides) this.#hidden = new Region(name, this.#writer.place);
+    if (this.#hides) this.#hidden = new Region(name, this.#writer.length);
     this.#block(1);
   }
 
-  #forget(place: Place): void {
+  #forget(place: number): void {
     this.#writer.goBack(place);
     this.#inline.forget();
     this.#main.cut(place);

@@ -1,12 +1,11 @@
 import { setImmediate as pause } from "node:timers/promises";
 import { Tokenizer } from "htmlparser2";
-import { type Element, elementNamed } from "./elements.js";
+import { ATTRIBUTE_NAMES, ELEMENTS, type Element } from "./elements.js";
 import { PageBuilder } from "./page-builder.js";
 
 /** Parsed without a pause; the host does other work between two. */
 const PIECE = 262_144;
 const LONGEST_VALUE = 4000;
-const LONGEST_ATTRIBUTE = 12;
 
 export interface MarkdownOptions {
   readonly base: URL;
@@ -74,24 +73,25 @@ class TagReader implements Callbacks {
   }
 
   ontext(start: number, end: number): void {
-    this.#builder.text(this.#html.slice(start, end));
+    this.#builder.text(this.#html, start, end);
   }
 
   ontextentity(codePoint: number): void {
-    this.#builder.text(String.fromCodePoint(codePoint));
+    const text = String.fromCodePoint(codePoint);
+    this.#builder.text(text, 0, text.length);
   }
 
   onopentagname(start: number, end: number): void {
-    this.#element = elementNamed(this.#html, start, end);
+    this.#element = ELEMENTS.find(this.#html, start, end);
     this.#attribute = undefined;
     if (this.#attributes.size > 0) this.#attributes.clear();
   }
 
   onattribname(start: number, end: number): void {
     const wanted = this.#element?.attributes;
-    if (wanted === undefined || end - start > LONGEST_ATTRIBUTE) return;
-    const name = this.#html.slice(start, end).toLowerCase();
-    if (!wanted.has(name) || this.#attributes.has(name)) return;
+    if (wanted === undefined) return;
+    const name = ATTRIBUTE_NAMES.find(this.#html, start, end);
+    if (name === undefined || !wanted.has(name) || this.#attributes.has(name)) return;
     this.#attribute = name;
     this.#attributes.set(name, "");
   }
@@ -117,7 +117,7 @@ class TagReader implements Callbacks {
   }
 
   onclosetag(start: number, end: number): void {
-    const element = elementNamed(this.#html, start, end);
+    const element = ELEMENTS.find(this.#html, start, end);
     if (element !== undefined) this.#builder.close(element);
   }
 

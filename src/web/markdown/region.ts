@@ -1,14 +1,12 @@
-import type { Place } from "./markdown-writer.js";
-
 /** The part of a page inside one element, found by counting tags of its name: nothing is searched for. */
 export class Region {
   readonly name: string;
-  readonly start: Place;
+  readonly start: number;
   #depth = 1;
   #paragraphs = 0;
   #isKept = false;
 
-  constructor(name: string, start: Place) {
+  constructor(name: string, start: number) {
     this.name = name;
     this.start = start;
   }
@@ -22,7 +20,9 @@ export class Region {
     if (name === this.name) this.#depth += 1;
     // Three paragraphs are more than a menu or a search field has.
     if (name === "p") this.#paragraphs += 1;
-    if (/^(?:h1|main|article)$/.test(name) || this.#paragraphs > 2) this.#isKept = true;
+    if (this.#paragraphs > 2 || name === "h1" || name === "main" || name === "article") {
+      this.#isKept = true;
+    }
   }
 
   /** Whether this tag is its end. */
@@ -33,8 +33,8 @@ export class Region {
 }
 
 export interface Span {
-  readonly start: Place;
-  readonly end: Place;
+  readonly start: number;
+  readonly end: number;
 }
 
 /** Parts of a page of one kind, the outermost ones. */
@@ -43,14 +43,14 @@ export class Spans {
   #open: Region | undefined;
 
   get characters(): number {
-    return this.#spans.reduce((sum, { start, end }) => sum + end.characters - start.characters, 0);
+    return this.#spans.reduce((sum, { start, end }) => sum + end - start, 0);
   }
 
   get all(): readonly Span[] {
     return this.#spans;
   }
 
-  begin(name: string, place: Place): void {
+  begin(name: string, place: number): void {
     this.#open ??= new Region(name, place);
   }
 
@@ -58,19 +58,20 @@ export class Spans {
     this.#open?.opened(name);
   }
 
-  closed(name: string, place: Place): void {
-    if (this.#open?.closed(name) === true) this.end(place);
+  /** Whether this tag ends the open one. */
+  closed(name: string): boolean {
+    return this.#open?.closed(name) === true;
   }
 
-  end(place: Place): void {
+  end(place: number): void {
     const start = this.#open?.start;
     this.#open = undefined;
-    if (start !== undefined && start.parts < place.parts) this.#spans.push({ start, end: place });
+    if (start !== undefined && start < place) this.#spans.push({ start, end: place });
   }
 
   /** Forgets those that are behind this place. */
-  cut(place: Place): void {
-    while ((this.#spans.at(-1)?.end.parts ?? 0) > place.parts) this.#spans.pop();
-    if ((this.#open?.start.parts ?? 0) > place.parts) this.#open = undefined;
+  cut(place: number): void {
+    while ((this.#spans.at(-1)?.end ?? 0) > place) this.#spans.pop();
+    if ((this.#open?.start ?? 0) > place) this.#open = undefined;
   }
 }
