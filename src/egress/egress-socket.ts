@@ -10,8 +10,14 @@ import {
   unlinkSync,
 } from "node:fs";
 import type { Server } from "node:http";
-import { EGRESS_SOCKET, sessionDirOwner } from "../../backends/host/session-dir.js";
-import { CellarError, describeError } from "../../errors.js";
+import { CellarError, describeError } from "../errors.js";
+
+const EGRESS_SOCKET = "egress.sock";
+
+export interface SocketOwner {
+  readonly uid: number;
+  readonly gid: number;
+}
 
 /** The socket in a session's folder at which its proxy listens. */
 export class EgressSocket implements Disposable {
@@ -26,7 +32,11 @@ export class EgressSocket implements Disposable {
   }
 
   /** Replaces the socket of an earlier process. */
-  static async listen(server: Server, folder: string): Promise<EgressSocket> {
+  static async listen(
+    server: Server,
+    folder: string,
+    owner: SocketOwner | undefined,
+  ): Promise<EgressSocket> {
     let directory: number | undefined;
     try {
       directory = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY);
@@ -36,7 +46,6 @@ export class EgressSocket implements Disposable {
       const name = `${dir}/egress-${randomBytes(6).toString("hex")}`;
       await listening(server, name);
       chmodSync(name, 0o600);
-      const owner = sessionDirOwner();
       if (owner !== undefined) chownSync(name, owner.uid, owner.gid);
       const place = `${dir}/${EGRESS_SOCKET}`;
       renameSync(name, place);

@@ -1,7 +1,8 @@
 import { isIP, isIPv6 } from "node:net";
-import { CellarError } from "../../errors.js";
+import { CellarError } from "../errors.js";
 import { AddressTable } from "./addresses.js";
 import { type Authority, parseAuthority, shortestV6 } from "./authority.js";
+import type { NetworkPolicy } from "./network-policy.js";
 
 const USUAL_PORTS = [80, 443] as const;
 
@@ -16,7 +17,7 @@ interface Entry {
 export type Refusal = string | undefined;
 
 /** The hosts that a session may reach: `example.org`, `*.example.org`, `example.org:8080`. */
-export class AllowList {
+export class AllowList implements NetworkPolicy {
   readonly entries: readonly string[];
   readonly #entries: readonly Entry[];
   readonly #table = new AddressTable();

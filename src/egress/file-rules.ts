@@ -1,4 +1,4 @@
-import { matchesGlob } from "../../config/glob.js";
+import { matchesGlob } from "../config/glob.js";
 
 /**
  * Whether a path below the workspace fits one of the globs: `*` and `?` stay within a name, `**`

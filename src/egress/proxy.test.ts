@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { type AddressInfo, connect, createServer as createNetServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { EgressHosts, readAll, readUntil } from "../../../test/support/notebook/egress-hosts.js";
+import { EgressHosts, readAll, readUntil } from "../../test/support/egress-hosts.js";
 
 const get = (url: string, ...headers: string[]) =>
   [`GET ${url} HTTP/1.1`, ...headers, "", ""].join("\r\n");

@@ -6,16 +6,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { EgressHosts } from "../../../test/support/egress-hosts.js";
 import { openNativeRuntime } from "../../../test/support/native-runtime.js";
-import { EgressHosts } from "../../../test/support/notebook/egress-hosts.js";
-import type { ISandbox } from "../../backends/backend.js";
-import {
-  makeSessionDir,
-  type SessionDir,
-  sessionDirPath,
-} from "../../backends/host/session-dir.js";
-import type { NativeRuntime } from "../../backends/native/runtime.js";
-import type { EgressOptions, EgressProxy } from "./proxy.js";
+import type { EgressOptions, EgressProxy } from "../../egress/proxy.js";
+import type { ISandbox } from "../backend.js";
+import { makeSessionDir, type SessionDir, sessionDirPath } from "../host/session-dir.js";
+import type { NativeRuntime } from "./runtime.js";
 
 const SMALL = { preload: "none", poolSize: 0, timeout: 20_000 } as const;
 const folder = mkdtempSync(join(tmpdir(), "cellar-rooms-"));

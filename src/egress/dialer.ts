@@ -1,9 +1,10 @@
 import { lookup } from "node:dns/promises";
 import { connect, isIP, type Socket } from "node:net";
-import { describeError } from "../../errors.js";
-import { type AllowList, isLocalName } from "./allow-list.js";
+import { describeError } from "../errors.js";
+import { isLocalName } from "./allow-list.js";
 import type { Authority } from "./authority.js";
 import { Denial } from "./denial.js";
+import type { NetworkPolicy } from "./network-policy.js";
 
 export type Resolver = (host: string) => Promise<readonly string[]>;
 
@@ -15,12 +16,12 @@ const MOST_ADDRESSES = 8;
 
 /** Resolves a name once and connects to a checked address, never to the name. */
 export class Dialer {
-  readonly #allowed: AllowList;
+  readonly #policy: NetworkPolicy;
   readonly #resolve: Resolver;
   readonly #connect: Connector;
 
-  constructor(allowed: AllowList, resolve: Resolver = resolveName, dial: Connector = connectTo) {
-    this.#allowed = allowed;
+  constructor(policy: NetworkPolicy, resolve: Resolver = resolveName, dial: Connector = connectTo) {
+    this.#policy = policy;
     this.#resolve = resolve;
     this.#connect = dial;
   }
@@ -28,7 +29,7 @@ export class Dialer {
   async addresses(target: Authority): Promise<readonly string[]> {
     const found = (await this.#find(target.host)).slice(0, MOST_ADDRESSES);
     if (found.length === 0) throw new Denial(502, `${target.host} has no address`);
-    const refusals = found.map((address) => this.#allowed.addressRefusalOf(target, address));
+    const refusals = found.map((address) => this.#policy.addressRefusalOf(target, address));
     const usable = found.filter((_, index) => refusals[index] === undefined);
     if (usable.length === 0) throw new Denial(403, refusals[0] ?? "");
     return usable;

@@ -1,5 +1,5 @@
-import type { IsolationLevel } from "../../config.js";
-import { meets } from "../../isolation/levels.js";
+import type { IsolationLevel } from "../config.js";
+import { meets } from "../isolation/levels.js";
 
 /** Below this level nothing keeps data from leaving. */
 const WALLED_LEVEL: IsolationLevel = "L2";

@@ -7,12 +7,12 @@ import {
 } from "node:http";
 import type { Socket } from "node:net";
 import { type Duplex, pipeline } from "node:stream";
-import { describeError } from "../../errors.js";
+import { describeError } from "../errors.js";
 import { AllowList } from "./allow-list.js";
 import { type Authority, formatAuthority } from "./authority.js";
 import { adviceOf, answerDenial, cutOff, Denial } from "./denial.js";
 import { type Connector, Dialer, type Resolver } from "./dialer.js";
-import { EgressSocket } from "./egress-socket.js";
+import { EgressSocket, type SocketOwner } from "./egress-socket.js";
 import { forwardedHeaders, parseAbsolute, parseConnect, returnedHeaders } from "./forwarding.js";
 import { proxyEnvironment } from "./proxy-environment.js";
 import {
@@ -29,6 +29,8 @@ const HEADERS_MS = 10_000;
 export interface EgressOptions {
   /** The session's folder, in which the socket is made. */
   readonly folder: string;
+  /** Who may connect: the user of the sandbox, where that is another than this process has. */
+  readonly owner?: SocketOwner | undefined;
   /** Hosts that may be reached, such as `example.org`, `*.example.org`, `example.org:8080`. */
   readonly allow: readonly string[];
   /** Set where egress was cut before: nothing can be reached. */
@@ -86,7 +88,7 @@ export class EgressProxy implements AsyncDisposable {
 
   static async open(options: EgressOptions): Promise<EgressProxy> {
     const proxy = new EgressProxy(options);
-    proxy.#place = await EgressSocket.listen(proxy.#server, options.folder);
+    proxy.#place = await EgressSocket.listen(proxy.#server, options.folder, options.owner);
     proxy.#server.unref();
     return proxy;
   }

@@ -3,7 +3,8 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type EgressOptions, EgressProxy } from "../../../src/notebook/egress/proxy.js";
+import { sessionDirOwner } from "../../src/backends/host/session-dir.js";
+import { type EgressOptions, EgressProxy } from "../../src/egress/proxy.js";
 
 /** A room, servers on loopback and proxies, all gone at the end. */
 export class EgressHosts implements AsyncDisposable {
@@ -15,7 +16,12 @@ export class EgressHosts implements AsyncDisposable {
     allow: readonly string[],
     options: Partial<EgressOptions> = {},
   ): Promise<EgressProxy> {
-    const proxy = await EgressProxy.open({ folder: this.folder, ...options, allow });
+    const proxy = await EgressProxy.open({
+      folder: this.folder,
+      owner: sessionDirOwner(),
+      ...options,
+      allow,
+    });
     this.#held.push(proxy);
     return proxy;
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isCellarError } from "../../errors.js";
+import { isCellarError } from "../errors.js";
 import { AddressTable } from "./addresses.js";
 import { AllowList } from "./allow-list.js";
 import { parseAuthority } from "./authority.js";

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { describeError } from "../../errors.js";
+import { describeError } from "../errors.js";
 import type { AllowList } from "./allow-list.js";
 
 /** Distinguishes a refusal of the proxy from an answer of the host. */

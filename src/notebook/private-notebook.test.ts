@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { openNativeRuntime } from "../../../test/support/native-runtime.js";
-import { EgressHosts } from "../../../test/support/notebook/egress-hosts.js";
-import { shutdown } from "../../backends/shared.js";
-import { Notebook } from "../notebook.js";
+import { EgressHosts } from "../../test/support/egress-hosts.js";
+import { openNativeRuntime } from "../../test/support/native-runtime.js";
+import { shutdown } from "../backends/shared.js";
+import { Notebook } from "./notebook.js";
 
 const dir = mkdtempSync(join(tmpdir(), "cellar-private-"));
 let unavailable: string | undefined;
