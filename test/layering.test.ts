@@ -30,6 +30,7 @@ const RUNNER_LAYERS = [
   "policy",
   "host",
   "context",
+  "archives",
   "agent",
   "session",
   "zygote",
