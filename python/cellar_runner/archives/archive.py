@@ -59,8 +59,8 @@ class Archive(Result):
     def entry(self, name: Any) -> Entry:
         """The member with this name, number or address."""
         entries = self._members.entries
-        if is_a(name, Entry) and name.index < len(entries) and entries[name.index] == name:
-            return entries[name.index]
+        if is_a(name, Entry) and name.number < len(entries) and entries[name.number] == name:
+            return entries[name.number]
         if is_a(name, int):
             return self._numbered(name)
         if not is_a(name, str):

@@ -72,7 +72,7 @@ class _Extraction:
             return
         self.archive.readable(entry)
         parts[-1] = self._free(parts, entry)
-        self._places[entry.index] = parts
+        self._places[entry.number] = parts
         self._files.append(entry)
 
     def _free(self, parts, entry):
@@ -128,11 +128,11 @@ class _Extraction:
         return path
 
     def _write(self, entry, blocks):
-        parts = self._places[entry.index]
+        parts = self._places[entry.number]
         folder = self._enter(parts[:-1], entry)
         path = "{}/{}".format(folder, parts[-1])
         # Written beside and moved, so that what is half written, or a link there, is never the result.
-        beside = "{}/.{}.{}.part".format(folder, entry.index, os.getpid())
+        beside = "{}/.{}.{}.part".format(folder, entry.number, os.getpid())
         try:
             descriptor = _open(beside, _CREATE, 0o644)
             try:

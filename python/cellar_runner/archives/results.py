@@ -51,7 +51,7 @@ class MemberBytes(bytes):
     hint = ""
 
     def __repr__(self):
-        row = "<{}: {:,} bytes, not text, begins with {}>".format(shown(self.name), len(self), bytes(self[:8]))
+        row = "<{}: {:,} bytes, not text, begins with {!r}>".format(shown(self.name), len(self), bytes(self[:8]))
         return row + ("\n[{}]".format(self.hint) if self.hint else "")
 
 

@@ -66,8 +66,8 @@ class _Search:
         meters = {}
 
         def meter(entry):
-            meters[entry.index] = Meter(entry.address)
-            return meters[entry.index]
+            meters[entry.number] = Meter(entry.address)
+            return meters[entry.number]
 
         passage = members.passage(wanted, meter)
         done = 0
@@ -87,7 +87,7 @@ class _Search:
                 self._failed.append(str(error))
                 continue
             finally:
-                self._left -= meters[entry.index].count
+                self._left -= meters[entry.number].count
             decoding = Decoding(data)
             if decoding.encoding is None:
                 self._binary.append(entry.address)

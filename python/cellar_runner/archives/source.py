@@ -11,7 +11,8 @@ from ..pristine import BUILTINS as __builtins__
 from ..values.reprs import guarded_repr, is_a, type_name
 from .limits import MOST_NESTING, ArchiveError, shown
 
-_open, _close, _fstat, _fspath, _lseek, _read = os.open, os.close, os.fstat, os.fspath, os.lseek, os.read
+_open, _close, _fspath, _lseek, _read = os.open, os.close, os.fspath, os.lseek, os.read
+_fstat: Any = os.fstat
 _pread: Any = getattr(os, "pread", None)
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _BYTES = (bytes, bytearray, memoryview)
@@ -21,7 +22,7 @@ class Source:
     """Reads at a position, so that sessions which were forked do not move each other's place."""
 
     def __init__(self, given):
-        self._descriptor = None
+        self._descriptor: Any = None
         self._users = 0
         self.depth = 0
         self.data: bytes | None = None
@@ -34,7 +35,7 @@ class Source:
         else:
             self.path = _path(given)
             self.name = os.path.basename(self.path) or self.path
-            self._stamp = None
+            self._stamp: Any = None
             with self:
                 status = _fstat(self._descriptor)
                 self.size, self._stamp = status.st_size, (status.st_size, status.st_mtime_ns)

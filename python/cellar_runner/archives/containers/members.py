@@ -17,10 +17,15 @@ class Entry(Piece):
     kind = "file"
     size: int | None = None
     packed: int | None = None
-    index = 0
+    number = 0
     # The second member of the same name has 2.
     copy = 1
     note = ""
+    # Where the content of a member of a TAR begins, and its length.
+    position = 0
+    length = 0
+    # The file that a part of a document is made from.
+    path = ""
 
     @property
     def name(self) -> str:
@@ -39,6 +44,7 @@ class Members:
     # Documents have text, other archives have files.
     is_document = False
     noun = "file"
+    encoding = "utf-8"
 
     def __init__(self, source):
         self.source = source
@@ -55,13 +61,17 @@ class Members:
             message = "{} has names of too many characters, such as {}: it is not opened"
             raise ArchiveError(message.format(shown(self.source.name), shown(name[:100])))
         entry = Entry(exact(name))
-        vars(entry).update(details, index=len(self.entries))
+        vars(entry).update(details, number=len(self.entries))
         self._copies[name] = entry.copy = self._copies.get(name, 0) + 1
         self.entries.append(entry)
         return entry
 
     def blocks(self, entry: Entry, meter: Meter) -> Iterator[bytes]:
         """The content of a file."""
+        raise NotImplementedError
+
+    def text(self, entry: Entry, meter: Meter) -> str:
+        """The text of a part of a document."""
         raise NotImplementedError
 
     def passage(self, entries: Iterable[Entry], meters: Any) -> Iterator[tuple[Entry, Iterator[bytes]]]:

@@ -6,6 +6,7 @@ import zlib
 from typing import Any, Iterable, Iterator
 
 from ...pristine import BUILTINS as __builtins__
+from ..libraries import library
 from ..limits import BLOCK, ArchiveError, Meter, shown
 from .members import missing_library, reading
 
@@ -86,56 +87,32 @@ def _step(machine, given):
 def _machine(kind, name):
     if kind in ("deflate", "gz", "zlib"):
         return zlib.decompressobj({"deflate": -15, "gz": 31, "zlib": 15}[kind])
-    try:
-        if kind == "bz2":
-            import bz2
-
-            return bz2.BZ2Decompressor()
-        if kind in ("xz", "lzma"):
-            import lzma
-
-            form = lzma.FORMAT_XZ if kind == "xz" else lzma.FORMAT_ALONE
-            return lzma.LZMADecompressor(form, memlimit=MOST_DICTIONARY)
-    except ImportError as error:
-        raise missing_library(name, "packed as " + kind, str(error.name or kind)) from None
-    return _own_zstd().ZstdDecompressor()
+    module = library({"bz2": "bz2", "xz": "lzma", "lzma": "lzma"}[kind]) if kind != "zst" else _own_zstd()
+    if module is None:
+        raise missing_library(name, "packed as " + kind, "bz2" if kind == "bz2" else "lzma")
+    if kind == "bz2":
+        return module.BZ2Decompressor()
+    if kind == "zst":
+        return module.ZstdDecompressor(options={module.DecompressionParameter.window_log_max: 27})
+    form = module.FORMAT_XZ if kind == "xz" else module.FORMAT_ALONE
+    return module.LZMADecompressor(form, memlimit=MOST_DICTIONARY)
 
 
 def _own_zstd():
     """The module of Python 3.14, or its backport; None without."""
-    try:
-        from compression import zstd
-
-        return zstd
-    except ImportError:
-        pass
-    try:
-        from backports import zstd
-
-        return zstd
-    except ImportError:
-        return None
-
-
-def _zstandard():
-    try:
-        import zstandard
-
-        return zstandard
-    except ImportError:
-        return None
+    return library("compression.zstd") or library("backports.zstd")
 
 
 def _has_only_zstandard(kind, name):
     if kind != "zst" or _own_zstd() is not None:
         return False
-    if _zstandard() is None:
+    if library("zstandard") is None:
         raise missing_library(name, "packed with Zstandard", "zstandard (or Python 3.14)")
     return True
 
 
 def _zstandard_steps(feed):
-    machine = _zstandard().ZstdDecompressor(max_window_size=MOST_DICTIONARY)
+    machine = library("zstandard").ZstdDecompressor(max_window_size=MOST_DICTIONARY)
     with machine.stream_reader(feed, read_size=PACKED_BLOCK, read_across_frames=True, closefd=False) as reader:
         while True:
             block = reader.read(BLOCK)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
-from typing import Iterator
+from typing import Any, Iterator
 
 from ...pristine import BUILTINS as __builtins__
+from ..libraries import library
 from ..limits import BLOCK, ArchiveError, Meter, refuse_many, shown
 from .members import Entry, Members, missing_library, reading
 
@@ -27,10 +28,9 @@ class SevenZip(Members):
                 self.add(info.filename, kind=kind, size=size, note=encrypted if kind == "file" else "")
 
     def _opened(self):
-        try:
-            import py7zr
-        except ImportError:
-            raise missing_library(self.source.name, "a 7z archive", "py7zr") from None
+        py7zr = library("py7zr")
+        if py7zr is None:
+            raise missing_library(self.source.name, "a 7z archive", "py7zr")
         try:
             return py7zr.SevenZipFile(self.source.file(), password=self._password)
         except py7zr.exceptions.PasswordRequired:
@@ -63,9 +63,9 @@ class _Kept:
 
 def _factory(kept):
     """py7zr writes what it unpacks into objects that this makes: into memory, and counted."""
-    from py7zr.io import Py7zIO, WriterFactory
+    base: Any = library("py7zr.io")
 
-    class Counted(Py7zIO):
+    class Counted(base.Py7zIO):
         def write(self, s):
             kept.meter.add(len(s))
             return kept.content.write(s)
@@ -82,7 +82,7 @@ def _factory(kept):
         def size(self):
             return len(kept.content.getbuffer())
 
-    class Factory(WriterFactory):
+    class Factory(base.WriterFactory):
         def create(self, filename):
             return Counted()
 

@@ -137,7 +137,7 @@ class Tar(Members):
         """One pass over packed data, whatever the number of members."""
         with self.source:
             reader = self._opened(EXTRACT_BYTES)
-            for entry in sorted(entries, key=lambda one: one.index):
+            for entry in sorted(entries, key=lambda one: one.number):
                 yield entry, self._content(reader, entry, meters(entry))
 
     def _content(self, reader, entry, meter):

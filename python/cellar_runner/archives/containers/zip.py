@@ -9,6 +9,7 @@ import zlib
 from typing import Any, Iterator
 
 from ...pristine import BUILTINS as __builtins__
+from ..libraries import library
 from ..limits import BLOCK, DIRECTORY_BYTES, ArchiveError, Meter, refuse_many, shown
 from .members import Entry, Members, missing_library, reading
 from .packing import unpacked
@@ -52,7 +53,7 @@ class Zip(Members):
             end = info.header_offset + _HEADER_SIZE + info.compress_size
 
     def blocks(self, entry: Entry, meter: Meter) -> Iterator[bytes]:
-        info = self._infos[entry.index]
+        info = self._infos[entry.number]
         meter.announce(info.file_size)
         with self.source:
             count = checksum = 0
@@ -130,10 +131,9 @@ def _wrong_password(entry):
 
 
 def _aes_blocks(source, info, entry, password, meter):
-    try:
-        import pyzipper
-    except ImportError:
-        raise missing_library(entry.name, "encrypted with AES", "pyzipper") from None
+    pyzipper = library("pyzipper")
+    if pyzipper is None:
+        raise missing_library(entry.name, "encrypted with AES", "pyzipper")
     with pyzipper.AESZipFile(source.file()) as file:
         match = next((one for one in file.infolist() if one.header_offset == info.header_offset), None)
         if match is None:

@@ -18,11 +18,6 @@ class Document(Members):
     # Whether cells() says more about a place than the number of a line.
     has_cells = False
     noun = "part"
-    encoding = "utf-8"
-
-    def text(self, entry: Entry, meter: Meter) -> str:
-        """The text of a part."""
-        raise NotImplementedError
 
     def cells(self, entry: Entry, meter: Meter) -> Iterator[tuple[str, str]]:
         """(place, text) of each cell."""

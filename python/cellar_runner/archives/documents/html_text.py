@@ -84,7 +84,8 @@ def _markup(page, lowered, start, writer):
 def _tag_end(page, position, writer):
     """The place behind the ">" that ends a tag; one between quotes does not."""
     while writer.has_quotes:
-        position = _UNQUOTED.match(page, position).end()
+        match = _UNQUOTED.match(page, position)
+        position = match.end() if match else len(page)
         if position == len(page):
             return position
         if page[position] == ">":

@@ -28,7 +28,7 @@ def _product(one, other):
 class PageText:
     """Collects the text of one page, up to a limit."""
 
-    def __init__(self, file, meter: Meter):
+    def __init__(self, file: Any, meter: Meter):
         self._file, self._meter = file, meter
         self._glyphs = Glyphs()
         self._fonts: dict[int, Font] = {}
@@ -78,7 +78,8 @@ class PageText:
         if operator == b"Tj":
             self._show(last)
         elif operator == b"TJ":
-            for item in last if is_a(last, list) else ():
+            items: Any = last if is_a(last, list) else []
+            for item in items:
                 if type(item) in _NUMBERS:
                     self._advance(-item / 1000 * self._size * self._scale)
                 else:

@@ -20,7 +20,7 @@ _NUMBERS = (int, float)
 class Font:
     """`characters(codes)` gives (text, width in thousandths, whether it is a space of one byte)."""
 
-    def __init__(self, file, attributes, glyphs: Glyphs):
+    def __init__(self, file: Any, attributes: Any, glyphs: Glyphs):
         get = file.get
         self._map: UnicodeMap | None = None
         found = get(attributes, "ToUnicode")
@@ -31,7 +31,7 @@ class Font:
                 self._map = None
         self.is_composite = get(attributes, "Subtype") == "Type0"
         self._codes: list[str] = []
-        self._widths: dict[int, float] = {}
+        self._widths: dict[int, Any] = {}
         self._default = 1000.0 if self.is_composite else 500.0
         if self.is_composite:
             inner = file.resolve((get(attributes, "DescendantFonts") or [None])[0])
@@ -82,7 +82,8 @@ def _codes(file, encoding, base, glyphs):
     codes = glyphs.encoding(str(name) if name else "StandardEncoding")
     differences = file.get(encoding, "Differences") if is_a(encoding, dict) else None
     code = 0
-    for item in (differences if is_a(differences, list) else [])[:2000]:
+    items: Any = differences if is_a(differences, list) else []
+    for item in items[:2000]:
         item = file.resolve(item)
         if type(item) is int:
             code = item

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 from ...pristine import BUILTINS as __builtins__
 from ...values.reprs import cap, guarded_str, is_a, type_name
 from ..containers.members import Entry
 from ..documents.document import Document
+from ..libraries import library
 from ..limits import MOST_ENTRIES, ArchiveError, Meter, shown
 
 MOST_BYTES = 128 << 20
@@ -57,7 +59,7 @@ class Pages(Document):
 
     def text(self, entry: Entry, meter: Meter) -> str:
         try:
-            text = self._reader.text(entry.index, meter)
+            text = self._reader.text(entry.number, meter)
         except ArchiveError as error:
             raise ArchiveError("{}: {}".format(entry.address, error)) from None
         except Exception as error:
@@ -85,9 +87,8 @@ def _locked(password):
 
 
 def _with_pymupdf(data, password):
-    try:
-        import pymupdf
-    except ImportError:
+    pymupdf = library("pymupdf")
+    if pymupdf is None:
         return None
     pymupdf.TOOLS.mupdf_display_errors(False)
     document = pymupdf.open(stream=data, filetype="pdf")
@@ -114,11 +115,8 @@ class _MuReader:
 
 
 def _with_pypdf(data, password):
-    try:
-        import io
-
-        import pypdf
-    except ImportError:
+    pypdf = library("pypdf")
+    if pypdf is None:
         return None
     reader = pypdf.PdfReader(io.BytesIO(data))
     if reader.is_encrypted and not reader.decrypt("" if password is None else password.decode("utf-8")):
