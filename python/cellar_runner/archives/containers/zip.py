@@ -47,6 +47,9 @@ class Zip(Members):
         """Members that share their bytes make small archives huge."""
         end = 0
         for info in sorted(self._infos, key=lambda one: one.header_offset):
+            if info.header_offset < 0:
+                message = "{} is not a whole ZIP archive: {} begins before the file does; get it again"
+                raise ArchiveError(message.format(shown(self.source.name), shown(info.filename)))
             if info.header_offset < end:
                 message = "{} has members that overlap, as in a decompression bomb, such as {}: it is not opened"
                 raise ArchiveError(message.format(shown(self.source.name), shown(info.filename)))

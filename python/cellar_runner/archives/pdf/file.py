@@ -41,6 +41,8 @@ class PdfFile:
         try:
             self._read_tables()
             is_whole = is_a(self.get(self.get(self.trailer.get("Root")), "Pages"), dict)
+        except TooMany:
+            raise
         except (ArchiveError, ValueError, RecursionError, OverflowError):
             is_whole = False
         if not is_whole:

@@ -146,7 +146,11 @@ class _PypdfReader:
 
 def _pictures(page, number):
     """What tells the pictures of a page apart from others, without reading them."""
-    found = page.get("/Resources", {}).get_object().get("/XObject", {}).get_object()
+    resources = page.get("/Resources")
+    found = resources.get_object().get("/XObject") if resources is not None else None
+    if found is None:
+        return
+    found = found.get_object()
     for name in list(found)[:1000]:
         if found[name].get("/Subtype") == "/Image":
             reference = found.raw_get(name)
