@@ -32,6 +32,7 @@ const RUNNER_LAYERS = [
   "policy",
   "host",
   "context",
+  "archives",
   "agent",
   "session",
   "zygote",

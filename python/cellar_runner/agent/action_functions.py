@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..archives.archives import Archives
 from ..errors import MODULE
 from ..host.toolbox import APPROVAL, DELEGATION, FRESH_PYTHON, ROUTE
 from ..pristine import BUILTINS as __builtins__
@@ -18,6 +19,44 @@ if TYPE_CHECKING:
 def functions(tools: AgentTools) -> dict[str, Callable]:
     """The functions by name. They have no annotations: help() shows their signatures to models."""
     record = tools.record
+
+    archives = Archives(tools.workspace)
+
+    def archive_open(path_or_bytes, password=None):
+        """Open an archive or a document; gives its list of files. Costs nothing.
+
+        ZIP, TAR (gz, bz2, xz, zst), 7z, PDF, DOCX, XLSX, PPTX, EPUB, HTML. Nothing is unpacked.
+
+        >>> archive_open("/workspace/papers.zip")
+        """
+        arguments = {"path_or_bytes": path_or_bytes}
+        return record("archive_open", arguments, lambda: archives.open(path_or_bytes, password))
+
+    def archive_file(name, archive=None, start=0):
+        """Read a file, a page or a sheet of the archive that was opened last. Costs nothing.
+
+        Returns up to 50,000 characters of text, or bytes.
+
+        >>> archive_file("notes/readme.txt")
+        """
+        return record("archive_file", {"name": name}, lambda: archives.file(name, archive, start))
+
+    def archive_search(query, regex=False, archive=None):
+        """Find the lines in all files of the archive that was opened last. Costs nothing.
+
+        Returns up to 50 hits, each with its file and place.
+
+        >>> archive_search("invoice")
+        """
+        work = lambda: archives.search(query, regex, archive)  # noqa: E731
+        return record("archive_search", {"query": query, "regex": regex}, work)
+
+    def archive_extract(names=None, to=None, archive=None):
+        """Write files of the archive that was opened last into a folder of the workspace; all without names.
+
+        >>> archive_extract("notes/readme.txt")
+        """
+        return record("archive_extract", {"names": names}, lambda: archives.extract(names, to, archive))
 
     def run_shell(command, timeout=shell.DEFAULT_SECONDS):
         """Run a shell command in this session's sandbox; gives what it wrote, errors included.
