@@ -1,4 +1,5 @@
 """Archives and documents made for tests, and a test case with the functions for them."""
+
 import contextlib
 import io
 import os
@@ -74,7 +75,11 @@ def tar_header(name=b"a.txt", size=b"00000000000\0", kind=b"0", link=b""):
 def related(*targets):
     """The relations of a part: (id, kind, target)."""
     rows = "".join("<Relationship Id='{}' Type='{}/{}' Target='{}'/>".format(i, RELATIONS, k, t) for i, k, t in targets)
-    return "<Relationships xmlns='http://schemas.openxmlformats.org/package/2006/relationships'>" + rows + "</Relationships>"
+    return (
+        "<Relationships xmlns='http://schemas.openxmlformats.org/package/2006/relationships'>"
+        + rows
+        + "</Relationships>"
+    )
 
 
 def docx(body, *more):
@@ -115,7 +120,9 @@ def pptx(*slides):
         ("_rels/.rels", related(("r1", "officeDocument", "ppt/presentation.xml"))),
         (
             "ppt/presentation.xml",
-            "<p:presentation xmlns:p='p' xmlns:r='{}'><p:sldIdLst>{}</p:sldIdLst></p:presentation>".format(RELATIONS, ids),
+            "<p:presentation xmlns:p='p' xmlns:r='{}'><p:sldIdLst>{}</p:sldIdLst></p:presentation>".format(
+                RELATIONS, ids
+            ),
         ),
         (
             "ppt/_rels/presentation.xml.rels",
@@ -126,7 +133,12 @@ def pptx(*slides):
         body = "<p:sld xmlns:p='p' xmlns:a='{}'><a:p><a:r><a:t>{}</a:t></a:r></a:p></p:sld>".format(DRAWING, text)
         files.append(("ppt/slides/slide%d.xml" % (count - number), body))
     files.append(("ppt/slides/_rels/slide%d.xml.rels" % count, related(("n", "notesSlide", "../notesSlides/n1.xml"))))
-    files.append(("ppt/notesSlides/n1.xml", "<p:notes xmlns:p='p' xmlns:a='{}'><a:p><a:t>Slowly</a:t></a:p></p:notes>".format(DRAWING)))
+    files.append(
+        (
+            "ppt/notesSlides/n1.xml",
+            "<p:notes xmlns:p='p' xmlns:a='{}'><a:p><a:t>Slowly</a:t></a:p></p:notes>".format(DRAWING),
+        )
+    )
     return zipped(*files)
 
 

@@ -1,4 +1,5 @@
 """ZIP, TAR, 7z and packed files: listing, reading, searching, extracting."""
+
 import bz2
 import gzip
 import importlib.util
@@ -235,7 +236,9 @@ class SearchTest(ArchiveCase):
     def test_hits_say_where(self):
         self.archives.open(self.write("data.zip", GOOD))
         hits = self.archives.search("ANSWER")
-        self.assertEqual(repr(hits), "1 hit for 'ANSWER' in data.zip (2 searched)\nnotes/a.txt, line 2: The Answer is 42")
+        self.assertEqual(
+            repr(hits), "1 hit for 'ANSWER' in data.zip (2 searched)\nnotes/a.txt, line 2: The Answer is 42"
+        )
         self.assertEqual((hits[0], hits[0].file, hits[0].line), ("The Answer is 42", "notes/a.txt", 2))
         self.assertEqual(repr(self.archives.search("nothing")), "no hits for 'nothing' in data.zip (2 searched)")
 
@@ -308,7 +311,9 @@ class ExtractTest(ArchiveCase):
         data = tarred(("a.txt", b"one"), ("a.txt", b"two"))
         archive = self.archives.open(data)
         self.assertEqual(archive.names(), ["a.txt", "a.txt#2"])
-        self.assertEqual([archive.file("a.txt"), archive.file("a.txt#2"), archive.file(archive[1])], ["one", "two", "two"])
+        self.assertEqual(
+            [archive.file("a.txt"), archive.file("a.txt#2"), archive.file(archive[1])], ["one", "two", "two"]
+        )
         result = self.archives.extract(to="out")
         self.assertEqual([os.path.basename(path) for path in result], ["a.txt", "a (2).txt"])
 

@@ -1,4 +1,5 @@
 """Archives that are made to harm give a clear error or a safe result, and the next archive opens."""
+
 import os
 import tracemalloc
 import unittest

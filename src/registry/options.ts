@@ -1,10 +1,10 @@
+import type { WebFetcherOptions } from "../web/web-fetcher.js";
+import type { SearchProvider } from "../web/web-search.js";
 import type { Approver } from "./control/approvals.js";
 import type { ToolPolicy } from "./control/policy.js";
 import type { FunctionTools } from "./function-source.js";
 import type { OpenApiOptions } from "./openapi/source.js";
 import type { ToolLimits, ToolSource } from "./tool.js";
-import type { WebFetcherOptions } from "../web/web-fetcher.js";
-import type { SearchProvider } from "../web/web-search.js";
 
 export interface WebOptions extends WebFetcherOptions {
   readonly provider?: SearchProvider | undefined;

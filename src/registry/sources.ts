@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { createSandbox } from "../backends/create-sandbox.js";
-import { isPlain } from "../config/layers.js";
 import { hostEnvironment } from "../config/environment.js";
+import { isPlain } from "../config/layers.js";
 import { CellarError } from "../errors.js";
 import { checkToolNames } from "./arguments.js";
 import type { BuiltinTool } from "./declarations/source.js";
@@ -21,7 +21,8 @@ export async function openSources(options: RegistryOptions): Promise<readonly To
     const { declarationSource } = await import("./declarations/source.js");
     const declared = { open: createSandbox, builtins };
     opened.push(...files.map((file) => declarationSource(file, declared)));
-    if (catalogue !== false) opened.push(chosen(declarationSource(cataloguePath(), declared), catalogue, opened));
+    if (catalogue !== false)
+      opened.push(chosen(declarationSource(cataloguePath(), declared), catalogue, opened));
   }
   if (options.mcpServers !== undefined) {
     const { mcpSources } = await import("./mcp/sources.js");
