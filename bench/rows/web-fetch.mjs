@@ -26,8 +26,12 @@ export const webFetchPage = compared("web_fetch_html_vs_parse", {
   read: async (response) => {
     let seen = 0;
     const parser = new Parser({
-      onopentag: () => (seen += 1),
-      ontext: (text) => (seen += text.length),
+      onopentag: () => {
+        seen += 1;
+      },
+      ontext: (text) => {
+        seen += text.length;
+      },
     });
     parser.end(await response.text());
     return seen;

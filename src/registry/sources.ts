@@ -22,7 +22,7 @@ export async function openSources(options: RegistryOptions): Promise<readonly To
     const declared = { open: createSandbox, builtins };
     opened.push(...files.map((file) => declarationSource(file, declared)));
     if (catalogue !== false)
-      opened.push(chosen(declarationSource(cataloguePath(), declared), catalogue, opened));
+      opened.push(chosen(declarationSource(cataloguePath(), declared), catalogue, [...opened]));
   }
   if (options.mcpServers !== undefined) {
     const { mcpSources } = await import("./mcp/sources.js");
