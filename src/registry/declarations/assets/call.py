@@ -23,13 +23,13 @@ class ToolFiles(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         sys.modules[PACKAGE] = package
         sys.meta_path.insert(0, self)
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(self, name, path=None, target=None) -> object:
         package, _, stem = name.partition(".")
         if package != PACKAGE or stem not in self.texts:
             return None
         return importlib.util.spec_from_loader(name, self, origin=stem + ".py")
 
-    def exec_module(self, module):
+    def exec_module(self, module) -> None:
         stem = module.__name__.partition(".")[2]
         file, text = stem + ".py", self.texts[stem]
         linecache.cache[file] = (len(text), None, text.splitlines(True), file)
@@ -51,7 +51,7 @@ class Plain:
         self.parts = 0
         self.characters = 0
 
-    def of(self, value, depth=0):
+    def of(self, value, depth=0) -> object:
         self.parts += 1
         if self.parts > MOST_PARTS or depth > DEEPEST:
             raise Refused("TOO_LARGE", "it has too many parts, or is nested too deep")
@@ -76,11 +76,11 @@ class Plain:
             return [self.of(one, depth + 1) for one in sorted(value, key=repr)]
         return self.converted(value, depth)
 
-    def key(self, key):
+    def key(self, key) -> str:
         self.characters += len(key) if isinstance(key, str) else 20
         return key if isinstance(key, str) else str(key)
 
-    def converted(self, value, depth):
+    def converted(self, value, depth) -> object:
         if hasattr(value, "columns") and hasattr(value, "to_dict"):
             return self.of(value.to_dict("records"), depth)
         for name in ("tolist", "isoformat"):
@@ -89,13 +89,13 @@ class Plain:
         raise Refused("BAD_RESULT", "it has a {}; numbers, strings, lists and dicts can leave".format(type(value)))
 
 
-def load(texts, stem):
+def load(texts, stem) -> None:
     """Make the files known, and run the one that is about to be used."""
     ToolFiles(texts)
     importlib.import_module(PACKAGE + "." + stem)
 
 
-def call(order):
+def call(order) -> dict:
     """Call a function by name; give its value, or why it cannot leave."""
     module = importlib.import_module(PACKAGE + "." + order["module"])
     value = getattr(module, order["function"])(**order["arguments"])
