@@ -153,7 +153,7 @@ class PdfTest(ArchiveCase):
         objects[10] = b"<< /Title <FEFF00C9> /Author (Ada \\(L.\\)) >>"
         archive = self.archives.open(self.write("a.pdf", pdf(objects, b"/Root 1 0 R /Info 10 0 R")))
         self.assertEqual(archive.file("page 1"), "in a form")
-        expected = "a.pdf: pdf, 1 page\ntitle: É\nauthor: Ada (L.)\npages: 1\nimages: 1\nread_with: the own reader\npage 1"
+        expected = "a.pdf: pdf, 1 page\ntitle: É\nauthor: Ada (L.)\npages: 1\nimages: 1\nread_with: Cellar's own reader\npage 1"
         self.assertEqual(repr(archive), expected)
 
     def test_object_streams_and_their_table(self):
