@@ -79,7 +79,10 @@ class HostileArchivesTest(HostileCase):
         result = self.archives.extract(to="out")
         self.assertIn("which is not a folder", repr(result))
         self.assertEqual(os.listdir(outside), [])
-        self.assertFalse(os.path.islink(os.path.join(self.workspace, "out", "a.txt")))
+        self.assertEqual([str(path) for path in result], [os.path.join(self.workspace, "out", "a.txt")])
+        with open(result[0]) as file:
+            self.assertEqual(file.read(), "new")
+        self.assertFalse(os.path.islink(result[0]))
         with open(os.path.join(self.folder, "evil.txt")) as file:
             self.assertEqual(file.read(), SENTINEL)
 

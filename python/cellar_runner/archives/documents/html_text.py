@@ -70,7 +70,7 @@ def _markup(page, lowered, start, writer):
         return start + 1
     name = match.group(1).lower()
     is_end = page[start + 1] == "/"
-    end = _tag_end(page, match.end(), writer)
+    end = _tag_end(page, match.end())
     if name in _SKIPPED and not is_end and page[end - 2 : end] != "/>":
         closing = lowered.find("</" + name, end)
         if closing < 0:
@@ -81,21 +81,17 @@ def _markup(page, lowered, start, writer):
     return end
 
 
-def _tag_end(page, position, writer):
+def _tag_end(page, position):
     """The place behind the ">" that ends a tag; one between quotes does not."""
-    while writer.has_quotes:
+    while True:
         match = _UNQUOTED.match(page, position)
         position = match.end() if match else len(page)
         if position == len(page):
             return position
-        if page[position] == ">":
-            return position + 1
-        closing = page.find(page[position], position + 1)
+        closing = page.find(page[position], position + 1) if page[position] != ">" else -1
         if closing < 0:
-            # No later tag needs to look for it again.
-            writer.has_quotes = False
-        else:
-            position = closing + 1
+            break
+        position = closing + 1
     end = page.find(">", position)
     return len(page) if end < 0 else end + 1
 
@@ -106,7 +102,6 @@ class _Writer:
         self._line: list[str] = []
         self._in_title = False
         self._pre = 0
-        self.has_quotes = True
         self.title = ""
 
     def text(self, piece: str) -> None:

@@ -10,10 +10,10 @@ from ...pristine import BUILTINS as __builtins__
 from ...values.reprs import is_a
 from ..limits import MEMBER_BYTES, ArchiveError, Meter
 from . import filters
-from .syntax import Keyword, Reference, Scanner, Stream
+from .syntax import Reference, Scanner, Stream, read_object
+from .tables import read_tables
 
 MOST_OBJECTS = 500_000
-MOST_TABLES = 1000
 MOST_LINKS = 100
 KEPT_OBJECTS = 20_000
 KEPT_BYTES = 64 << 20
@@ -22,8 +22,6 @@ UNPACKED_BYTES = 256 << 20
 
 _clock = time.monotonic
 _OBJECT = re.compile(rb"(?<![0-9])(\d{1,10})[\0\t\n\f\r ]{1,20}(\d{1,5})[\0\t\n\f\r ]{1,20}obj\b")
-_START = re.compile(rb"startxref[\0\t\n\f\r ]{0,20}(\d{1,15})")
-_ROW = re.compile(rb"[\0\t\n\f\r ]{0,8}(\d{1,10}) (\d{1,5}) ([nf])")
 _TRAILER = re.compile(rb"trailer[\0\t\n\f\r ]*(?=<<)")
 
 
@@ -39,7 +37,7 @@ class PdfFile:
         self.trailer: dict[str, Any] = {}
         self.was_repaired = False
         try:
-            self._read_tables()
+            read_tables(data, self.content, self._put, self.trailer)
             is_whole = is_a(self.get(self.get(self.trailer.get("Root")), "Pages"), dict)
         except TooMany:
             raise
@@ -48,77 +46,10 @@ class PdfFile:
         if not is_whole:
             self._repair()
 
-    def _read_tables(self):
-        found = _START.findall(self.data[-2048:]) or _START.findall(self.data)
-        waiting, seen = [int(found[-1])] if found else [], set()
-        while waiting:
-            place = waiting.pop(0)
-            if place in seen:
-                continue
-            seen.add(place)
-            if len(seen) > MOST_TABLES or place >= len(self.data):
-                raise ArchiveError("the PDF has tables that lead nowhere")
-            scanner = Scanner(self.data, place)
-            scanner.blank()
-            is_table = self.data.startswith(b"xref", scanner.position)
-            attributes = self._table(scanner) if is_table else self._table_stream(scanner)
-            for key, value in attributes.items():
-                self.trailer.setdefault(key, value)
-            for key in ("XRefStm", "Prev"):
-                if type(attributes.get(key)) is int:
-                    waiting.append(attributes[key])
-
     def _put(self, number, place):
         if len(self._places) >= MOST_OBJECTS:
             raise TooMany("the PDF has more than {:,} objects: it is not read".format(MOST_OBJECTS))
         self._places.setdefault(number, place)
-
-    def _table(self, scanner):
-        scanner.position += 4
-        while True:
-            first = scanner.value()
-            if type(first) is not int:
-                break
-            count = scanner.value()
-            if type(count) is not int:
-                raise ArchiveError("the PDF has a damaged table")
-            for number in range(first, first + count):
-                match = _ROW.match(self.data, scanner.position)
-                if match is None:
-                    raise ArchiveError("the PDF has a damaged table")
-                scanner.position = match.end()
-                if match.group(3) == b"n":
-                    self._put(number, int(match.group(1)))
-        attributes = scanner.value() if first == b"trailer" else None
-        if not is_a(attributes, dict):
-            raise ArchiveError("the PDF has a table without a trailer")
-        return attributes
-
-    def _table_stream(self, scanner):
-        stream = self._object(scanner, None)
-        if not is_a(stream, Stream) or stream.attributes.get("Type") != "XRef":
-            raise ArchiveError("the PDF has no table where one must be")
-        attributes = stream.attributes
-        widths = [width for width in attributes.get("W", ()) if type(width) is int and 0 <= width <= 8]
-        if len(widths) != 3 or not sum(widths):
-            raise ArchiveError("the PDF has a damaged table")
-        rows = self.content(stream)
-        ranges = attributes.get("Index") or [0, attributes.get("Size", 0)]
-        place = 0
-        for first, count in zip(ranges[::2], ranges[1::2]):
-            if type(first) is not int or type(count) is not int:
-                raise ArchiveError("the PDF has a damaged table")
-            for number in range(first, first + count):
-                if place + sum(widths) > len(rows):
-                    return attributes
-                fields = []
-                for width in widths:
-                    fields.append(int.from_bytes(rows[place : place + width], "big"))
-                    place += width
-                kind = fields[0] if widths[0] else 1
-                if kind in (1, 2):
-                    self._put(number, fields[1] if kind == 1 else (fields[1], fields[2]))
-        return attributes
 
     def _repair(self):
         """Finds the objects by looking for them, as in a file whose tables are missing or wrong."""
@@ -178,31 +109,14 @@ class PdfFile:
         if place is None:
             return None
         self.tick()
-        # While it is read, it is nothing to itself.
-        self._kept[number] = None
         if type(place) is tuple:
             found = self._from_pack(place[0], number)
         else:
-            found = self._object(Scanner(self.data, place), number) if 0 <= place < len(self.data) else None
+            found = read_object(Scanner(self.data, place), number) if 0 <= place < len(self.data) else None
         if len(self._kept) > KEPT_OBJECTS:
             self._kept.clear()
         self._kept[number] = found
         return found
-
-    def _object(self, scanner, number):
-        first, generation, word = scanner.value(), scanner.value(), scanner.value()
-        if type(first) is not int or type(generation) is not int or word != b"obj":
-            raise ArchiveError("the PDF has no object where one must be")
-        if number is not None and first != number:
-            raise ArchiveError("the PDF has object {} where {} must be".format(first, number))
-        value = scanner.value()
-        if is_a(value, dict):
-            scanner.blank()
-            if self.data.startswith(b"stream", scanner.position):
-                start = scanner.position + 6
-                start += 2 if self.data.startswith(b"\r\n", start) else self.data.startswith((b"\n", b"\r"), start)
-                return Stream(value, start, first)
-        return None if type(value) is Keyword else value
 
     def content(self, stream: Stream) -> bytes:
         """The data of a stream, unpacked."""
@@ -254,8 +168,9 @@ class PdfFile:
     def _from_pack(self, pack, number):
         if pack not in self._packs:
             self._packs[pack] = {}
-            stream = self._numbered(pack)
-            if not is_a(stream, Stream) or type(self._places.get(pack)) is tuple:
+            # A pack in a pack is not allowed, and could be in itself.
+            stream = self._numbered(pack) if type(self._places.get(pack)) is int else None
+            if not is_a(stream, Stream):
                 return None
             self._packs[pack] = self._pack(stream)
         found = self._packs[pack].get(number)

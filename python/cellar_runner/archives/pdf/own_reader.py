@@ -19,7 +19,7 @@ _TOLD = ("Title", "Author", "Subject", "Creator", "CreationDate")
 
 
 class OwnReader:
-    name = "the own reader"
+    name = "Cellar's own reader"
 
     def __init__(self, data):
         self._file = PdfFile(data)

@@ -38,10 +38,10 @@ class Reference(tuple):
 class Stream:
     """`attributes` is its dict; the data begins at `start` of the file."""
 
-    __slots__ = ("attributes", "start", "number")
+    __slots__ = ("attributes", "start")
 
-    def __init__(self, attributes, start, number=0):
-        self.attributes, self.start, self.number = attributes, start, number
+    def __init__(self, attributes, start):
+        self.attributes, self.start = attributes, start
 
 
 class Scanner:
@@ -168,6 +168,23 @@ class Scanner:
                 self.position = position
                 return b"".join(parts)
             parts.append(letter)
+
+
+def read_object(scanner: Scanner, number: int | None) -> Any:
+    """The object that is written at the scanner's place, if it has this number."""
+    first, generation, word = scanner.value(), scanner.value(), scanner.value()
+    if type(first) is not int or type(generation) is not int or word != b"obj":
+        raise ArchiveError("the PDF has no object where one must be")
+    if number is not None and first != number:
+        raise ArchiveError("the PDF has object {} where {} must be".format(first, number))
+    value = scanner.value()
+    if type(value) is dict:
+        scanner.blank()
+        data, start = scanner.data, scanner.position + 6
+        if data.startswith(b"stream", scanner.position):
+            start += 2 if data.startswith(b"\r\n", start) else data.startswith((b"\n", b"\r"), start)
+            return Stream(value, start)
+    return None if type(value) is Keyword else value
 
 
 def _skipped(pattern, data, position):
