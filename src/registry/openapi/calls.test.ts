@@ -1,9 +1,7 @@
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { petShop } from "../../../test/support/openapi/pet-shop.js";
 import type { ToolSource } from "../tool.js";
 import { type OpenApiOptions, openApiSource } from "./source.js";
 
@@ -73,79 +71,9 @@ beforeEach(() => {
   answer = json({});
 });
 
-const pet = { $ref: "#/components/schemas/Pet" };
-const shop = {
-  openapi: "3.0.3",
-  servers: [{ url: "/relative" }],
-  paths: {
-    "/pets": {
-      get: {
-        operationId: "list-pets",
-        summary: "Lists pets.",
-        parameters: [
-          { name: "tags", in: "query", schema: { type: "array", items: { type: "string" } } },
-          { name: "ids", in: "query", explode: false, schema: { type: "array" } },
-          { name: "filter", in: "query", style: "deepObject", schema: { type: "object" } },
-          {
-            name: "X-Trace-Id",
-            in: "header",
-            description: "to find it",
-            schema: { type: "string" },
-          },
-          { name: "X-Api-Key", in: "header", schema: { type: "string" } },
-          { name: "Host", in: "header", schema: { type: "string" } },
-        ],
-        responses: {
-          "200": { content: { "application/json": { schema: { type: "array", items: pet } } } },
-        },
-      },
-      post: {
-        operationId: "createPet",
-        requestBody: { required: true, content: { "application/json": { schema: pet } } },
-        responses: { "201": { description: "the new pet" } },
-      },
-    },
-    "/pets/{id}": {
-      parameters: [{ $ref: "#/components/parameters/Id" }],
-      get: { operationId: "getPet" },
-      head: {},
-      put: {
-        operationId: "putPet",
-        requestBody: {
-          required: true,
-          content: { "application/json": { schema: { properties: { id: {}, name: {} } } } },
-        },
-      },
-      delete: { operationId: "deletePet" },
-    },
-    "/upload": {
-      post: { requestBody: { required: true, content: { "image/png": {} } } },
-    },
-  },
-  components: {
-    parameters: { Id: { name: "id", in: "path", required: true, schema: { type: "string" } } },
-    schemas: {
-      Pet: {
-        allOf: [
-          { $ref: "#/components/schemas/Named" },
-          {
-            type: "object",
-            properties: {
-              age: { type: "integer", nullable: true, minimum: 0, exclusiveMinimum: true },
-              mother: { $ref: "#/components/schemas/Pet" },
-              created: { type: "string", readOnly: true },
-            },
-          },
-        ],
-      },
-      Named: { type: "object", required: ["name"], properties: { name: { type: "string" } } },
-    },
-  },
-};
-
 function open(options: Partial<OpenApiOptions> = {}): ToolSource {
   const baseUrl = `http://127.0.0.1:${portOf(service)}/v1`;
-  return openApiSource({ name: "pet shop", document: shop, baseUrl, ...options });
+  return openApiSource({ name: "pet shop", document: petShop, baseUrl, ...options });
 }
 
 async function call(
@@ -158,136 +86,6 @@ async function call(
   if (tool === undefined) throw new Error(`there is no ${name}`);
   return await tool.run({ arguments: given, signal });
 }
-
-describe("the tools of an OpenAPI document", () => {
-  it("are its operations, with what they do and take", async () => {
-    const source = open({ credentials: { header: { name: "x-api-key", value: TOKEN } } });
-    const tools = await source.tools();
-    expect(source.group).toBe("pet_shop");
-    expect(
-      tools.map(({ name, isReadOnly, isDestructive }) => [name, isReadOnly, isDestructive]),
-    ).toEqual([
-      ["list_pets", true, false],
-      ["createPet", false, false],
-      ["getPet", true, false],
-      ["head_pets_id", true, false],
-      ["putPet", false, false],
-      ["deletePet", false, true],
-    ]);
-    expect(tools.every(({ permissions }) => permissions.join() === "network")).toBe(true);
-    const [list, create, get, , put] = tools;
-    expect(list).toMatchObject({ description: "Lists pets.", returns: "a list" });
-    expect(Object.keys(list?.parameters.properties ?? {})).toEqual([
-      "tags",
-      "ids",
-      "filter",
-      "X_Trace_Id",
-    ]);
-    expect(create).toMatchObject({ returns: "the new pet" });
-    expect(create?.parameters).toEqual({
-      type: "object",
-      properties: {
-        name: { type: "string" },
-        age: { type: ["integer", "null"], minimum: 0, exclusiveMinimum: 0 },
-        mother: expect.anything(),
-      },
-      required: ["name"],
-      additionalProperties: false,
-    });
-    expect(get?.parameters.required).toEqual(["id"]);
-    expect(Object.keys(put?.parameters.properties ?? {})).toEqual(["id", "body"]);
-  });
-
-  it("can be JSON, YAML of version 3.1, or a file", async () => {
-    const yaml = [
-      'openapi: "3.1.0"',
-      "servers: [{ url: 'http://{host}/api', variables: { host: { default: '127.0.0.1' } } }]",
-      "paths:",
-      "  /now:",
-      "    get: { summary: The time }",
-    ].join("\n");
-    const folder = mkdtempSync(join(tmpdir(), "cellar-openapi-"));
-    const file = join(folder, "api.yaml");
-    writeFileSync(file, yaml);
-    for (const document of [JSON.stringify(shop), shop]) {
-      expect(await open({ document }).tools()).toHaveLength(6);
-    }
-    for (const document of [yaml, { file }]) {
-      const tools = await openApiSource({ name: "t", document }).tools();
-      expect(tools).toMatchObject([{ name: "get_now", description: "The time" }]);
-    }
-    rmSync(folder, { recursive: true });
-  });
-
-  it.each([
-    ["swagger: '2.0'", /Swagger 2.0/],
-    ["openapi: 2.9.9\npaths: {}", /"2.9.9" in openapi/],
-    ["openapi: 3.1.0", /has no paths/],
-    ["[1, 2]", /is not an object/],
-    ["a: b: c", /neither JSON nor YAML/],
-    [
-      "a: &a [x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nd: [*c, *c]\n? *d\n: 1",
-      /OpenAPI document of pet shop/,
-    ],
-    [{ file: "/no/such/file" }, /cannot be read: ENOENT/],
-  ])("are refused with the reason: %j", async (document, message) => {
-    await expect(open({ document }).tools()).rejects.toMatchObject({
-      code: "INVALID_CONFIG",
-      message: expect.stringMatching(message),
-    });
-  });
-
-  it("survive references in circles, to nowhere and to other documents", async () => {
-    const schema = (name: string) => ({ $ref: `#/components/schemas/${name}` });
-    const wide = Object.fromEntries(
-      Array.from({ length: 40 }, (_, at) => [`m${at}`, schema("Wide")]),
-    );
-    const bodies = ["Loop", "Nowhere", "Wide", "Outside"].map((name) => [
-      `/${name}`,
-      {
-        post: {
-          requestBody: {
-            required: true,
-            content: { "application/json": { schema: schema(name) } },
-          },
-        },
-      },
-    ]);
-    const document = {
-      openapi: "3.1.0",
-      paths: { ...Object.fromEntries(bodies), "/self": { $ref: "#/paths/~1self" } },
-      components: {
-        schemas: {
-          Loop: schema("Pool"),
-          Pool: schema("Loop"),
-          Wide: {
-            type: "object",
-            properties: { a: { properties: wide }, b: { properties: wide } },
-          },
-          Outside: { $ref: "http://127.0.0.1/other.json" },
-        },
-      },
-    };
-    const tools = await open({ document }).tools();
-    expect(tools.map(({ name }) => name)).toEqual([
-      "post_Loop",
-      "post_Nowhere",
-      "post_Wide",
-      "post_Outside",
-    ]);
-    expect(JSON.stringify(tools).length).toBeLessThan(100_000);
-  });
-
-  it("need a whole address without secrets in it", async () => {
-    const bad = ["ftp://a/", "http://me:pw@a/", "http://a/?key=1"];
-    for (const baseUrl of bad) {
-      await expect(open({ baseUrl }).tools()).rejects.toMatchObject({ code: "INVALID_CONFIG" });
-    }
-    await expect(openApiSource({ name: "t", document: shop }).tools()).rejects.toThrow(
-      /without a whole address/,
-    );
-  });
-});
 
 describe("a call of an operation", () => {
   it("places its arguments in path, query, header and body", async () => {
