@@ -14,6 +14,7 @@ from chain_case import DEP, ChainCase
 from cellar_runner.agent.chain import crew
 from cellar_runner.agent.chain.execute import execute
 from cellar_runner.agent.chain.plan import Options, Sequential
+from cellar_runner.agent.chain.report import sequential_report
 from cellar_runner.agent.chain.scope import Scope
 
 PATIENCE = 20
@@ -318,6 +319,29 @@ class CallerTest(ChainCase):
             self.assertEqual([scope.caller()["chain_index"] for _ in range(3)], [0, 1, 2])
         with scope.cell(None):
             self.assertEqual(scope.caller(), {"caller_type": "cell"})
+
+
+class ReportTest(ChainCase):
+    def test_the_report_has_what_the_host_expects(self):
+        """As in src/protocol/agent/chain-report.ts."""
+        report = self.chain("a = peek(1)\ntools.db.put('k', 1)\nb = grep(a)\nc = peek(2)\nd = peek(1, 'none')").report
+        timeline = [dict(wave, elapsed_ms=0) for wave in report.pop("wave_timeline")]
+        self.assertRegex(report.pop("chain_id"), "^[0-9a-f]{12}$")
+        self.assertEqual(
+            report,
+            {
+                "mode_requested": "dep",
+                "mode_used": "dep",
+                "fallback_to_seq": False,
+                "reason": None,
+                "parallel_mutations_enabled": False,
+                "waves": 2,
+                "steps": 5,
+            },
+        )
+        self.assertEqual([wave["wave_index"] for wave in timeline], [0, 1])
+        self.assertEqual(timeline[1], {"wave_index": 1, "tools": ["grep"], "mode_used": "seq", "elapsed_ms": 0})
+        self.assertEqual(set(sequential_report(self.plan("for n in x:\n    peek(n)\n    grep(n)"))), set(report) | {"chain_id", "wave_timeline"})
 
 
 class OutputTest(ChainCase):
