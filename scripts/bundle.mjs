@@ -18,7 +18,11 @@ export const VENDORED = [
   "@opentelemetry/resources",
   "@opentelemetry/sdk-trace-base",
   "htmlparser2",
+  "yaml",
 ];
+
+/** Packages that give Node a CommonJS module, which has no named exports in a bundle. */
+const MODULES = { yaml: "./node_modules/yaml/browser/index.js" };
 
 /** The parts of packages in dist/protocol/daemon-contract.js. */
 const CONTRACT_INPUTS = ["node_modules/ajv/dist/runtime/ucs2length.js"];
@@ -131,7 +135,7 @@ async function vendor(build, folder) {
   const { metafile } = await build({
     ...OPTIONS,
     absWorkingDir: folder,
-    entryPoints: VENDORED.map((name) => ({ in: name, out: name })),
+    entryPoints: VENDORED.map((name) => ({ in: MODULES[name] ?? name, out: name })),
     outdir,
     splitting: true,
     // A CommonJS module has no named exports in the bundle.

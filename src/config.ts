@@ -122,7 +122,18 @@ export const settingsSchema = z.strictObject({
   /** Whether characters that models copy into code, such as `×` or `“`, are replaced. */
   sanitise: z.boolean().default(false),
   /** The functions of an agent: `peek`, `grep`, `FINAL` and others. */
-  agent: agentSettingsSchema.optional(),
+  agent: agentSettingsSchema
+    .extend({
+      role: z.string().max(200).optional(),
+      chain: z
+        .strictObject({
+          mode: z.enum(["legacy", "seq", "dep"]),
+          parallelTools: z.boolean(),
+          parallelMutations: z.boolean(),
+        })
+        .optional(),
+    })
+    .optional(),
   limits: limitSettingsSchema.prefault({}),
 } satisfies Record<SettingName, z.ZodType>);
 

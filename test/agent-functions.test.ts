@@ -5,7 +5,7 @@ import {
   CALL_PREFIXES,
   functionsOf,
   OTHER_PREFIX,
-  RESERVED_PREFIXES,
+  OTHER_PREFIXES,
 } from "../src/protocol/agent/functions.js";
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), "utf8");
@@ -13,7 +13,7 @@ const names = Object.keys(AGENT_FUNCTIONS);
 
 describe("the table of an agent's functions", () => {
   it("has the prefixes that the map of calls was specified with", () => {
-    expect({ ...CALL_PREFIXES, ...RESERVED_PREFIXES }).toMatchObject({
+    expect({ ...CALL_PREFIXES, ...OTHER_PREFIXES }).toMatchObject({
       grep: "G",
       peek: "P",
       llm_call: "L",
@@ -47,6 +47,6 @@ describe("the table of an agent's functions", () => {
     const [, listed = ""] =
       /do not count, nor do ([^.]*?),? which show nothing/.exec(read("docs/agent.md")) ?? [];
     const shown = [...listed.matchAll(/`(\w+)`/g)].map(([, name]) => name);
-    expect(shown.sort()).toEqual([...functionsOf("measure", "note", "answer")].sort());
+    expect(shown.sort()).toEqual([...functionsOf("measure", "act", "note", "answer")].sort());
   });
 });

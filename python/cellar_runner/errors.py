@@ -18,6 +18,12 @@ class HostError(RuntimeError):
     hint = None
 
 
+class ChainRefused(RuntimeError):
+    """A turn with several tool calls that must not be made together."""
+
+    __module__ = MODULE
+
+
 class ExplorationRequired(RuntimeError):
     """The answer came before anything was looked at."""
 

@@ -1,4 +1,5 @@
 """A test case with tools over a small world, and turns that are run as chains or line by line."""
+
 import builtins
 import unittest
 

@@ -1,4 +1,5 @@
 """An agent's functions in cells: how FINAL ends them, what is told afterwards, and help()."""
+
 import asyncio
 import doctest
 import inspect

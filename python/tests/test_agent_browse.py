@@ -1,4 +1,5 @@
 """peek(), list_dir() and the others: what they show of contexts and files."""
+
 import os
 import pickle
 import unittest

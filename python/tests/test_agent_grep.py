@@ -1,4 +1,5 @@
 """grep(): what it finds, what it says about what it leaves out, and which engine it takes."""
+
 import os
 import pickle
 import random

@@ -1,4 +1,5 @@
 """Where calls come from: results whose text or value a later call uses."""
+
 import unittest
 
 from agent_case import AgentCase

@@ -1,4 +1,5 @@
 """Plain calls of what the host answers, rewritten to `await` wherever one may stand."""
+
 import _ast
 import asyncio
 import traceback

@@ -1,4 +1,5 @@
 """Questions to the host: numbers, order, failures, and answers that nobody waits for."""
+
 import asyncio
 import json
 import pickle

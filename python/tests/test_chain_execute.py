@@ -1,4 +1,5 @@
 """What a chain leaves behind: variables, outputs, diagnostics, and no threads."""
+
 import _thread
 import os
 import sys
@@ -186,8 +187,12 @@ class ParallelTest(ChainCase):
 
     def test_effects_run_one_by_one_in_the_order_of_the_lines(self):
         """Fails if tools with effects go into the threads."""
-        self.chain("log_append('n', '1')\na = peek(1)\nlog_append('n', '2')\nfile_write_safe('/w/x', 'y')\nlog_append('n', '3')")
-        self.assertEqual([call[0] for call in self.called], ["peek", "log_append", "log_append", "file_write_safe", "log_append"])
+        self.chain(
+            "log_append('n', '1')\na = peek(1)\nlog_append('n', '2')\nfile_write_safe('/w/x', 'y')\nlog_append('n', '3')"
+        )
+        self.assertEqual(
+            [call[0] for call in self.called], ["peek", "log_append", "log_append", "file_write_safe", "log_append"]
+        )
         self.assertEqual(self.files["/w/logs/n"], "123")
 
     def test_safe_effects_run_side_by_side_if_asked_for(self):
@@ -309,7 +314,9 @@ class CallerTest(ChainCase):
         )
         code = "a = llm_call('0')\nrun_shell('1')\nx = 5\nb = llm_call('2')"
         report = self.chain(code, DEP, scope.hook()).report
-        expected = [(str(n), {"caller_type": "chain", "chain_id": report["chain_id"], "chain_index": n}) for n in range(3)]
+        expected = [
+            (str(n), {"caller_type": "chain", "chain_id": report["chain_id"], "chain_index": n}) for n in range(3)
+        ]
         self.assertEqual(sorted(callers, key=str), expected)
         self.assertEqual(scope.caller(), {"caller_type": "cell"})
 

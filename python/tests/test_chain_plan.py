@@ -1,4 +1,5 @@
 """Which turns are run as a chain, which as any other cell, and which not at all."""
+
 import unittest
 
 from chain_case import DEP, REGISTRY, ChainCase
@@ -55,7 +56,9 @@ class FindingTest(PlanCase):
             "await tools.db.put.later('k', 1)",
         ):
             found = self.plan("a = peek(1)\n" + call)
-            tools = found.tools if isinstance(found, Sequential) else [one for wave in found.waves for one in wave.tools]
+            tools = (
+                found.tools if isinstance(found, Sequential) else [one for wave in found.waves for one in wave.tools]
+            )
             self.assertEqual(sorted(tools), ["db.put", "peek"], call)
 
     def test_searches_are_tools_like_any_other(self):
@@ -110,7 +113,9 @@ class GateTest(PlanCase):
         self.assertEqual(self.plan("a = peek(1)\nb = peek(2)", legacy).mode_used, "parallel_read_only")
 
     def test_an_unknown_mode_is_seq(self):
-        self.assertEqual([mode_of(text) for text in ("dep", "DEP", None, 3, "legacy")], ["dep", "seq", "seq", "seq", "legacy"])
+        self.assertEqual(
+            [mode_of(text) for text in ("dep", "DEP", None, 3, "legacy")], ["dep", "seq", "seq", "seq", "legacy"]
+        )
 
 
 class ShapeTest(PlanCase):
@@ -153,7 +158,17 @@ class ShapeTest(PlanCase):
 
     def test_arguments_that_have_no_effects_are_computed(self):
         self.namespace.update(table={"k": [1]}, number=3)
-        for argument in ("a + 'x'", "a[0]", "a[1:]", "a['k'].name", "-number", "table['k'][0]", "f'{a}-{number:>3}'", "{'x': (a, [number])}", "{1, 2}"):
+        for argument in (
+            "a + 'x'",
+            "a[0]",
+            "a[1:]",
+            "a['k'].name",
+            "-number",
+            "table['k'][0]",
+            "f'{a}-{number:>3}'",
+            "{'x': (a, [number])}",
+            "{1, 2}",
+        ):
             code = "a = run_shell('date')\nb = grep({})".format(argument)
             self.assertEqual(sum(self.waves(code), []), ["run_shell", "grep"], code)
 
@@ -172,7 +187,9 @@ class ShapeTest(PlanCase):
 class WaveTest(PlanCase):
     def test_reads_with_known_arguments_are_one_batch_in_every_mode(self):
         self.namespace["path"] = "/w/a.txt"
-        code = "'''Look.'''\nhere = '/w'\na = peek(3, path)\nb = list_dir(here)\nc = TOOL('look', path='x')\nprint('done')"
+        code = (
+            "'''Look.'''\nhere = '/w'\na = peek(3, path)\nb = list_dir(here)\nc = TOOL('look', path='x')\nprint('done')"
+        )
         for mode in ("legacy", "seq", "dep"):
             self.assertEqual(self.plan(code, Options(mode)).mode_used, "parallel_read_only")
         self.assertEqual(self.plan(code, Options("seq", parallel_tools=False)).mode_used, "seq")
@@ -206,7 +223,10 @@ class WaveTest(PlanCase):
             (write + "a = CALL('look', '{\"path\": \"/w/a.txt\"}')", [["file_write_safe"], ["look"]]),
             (write + "a = code_search('x')", [["file_write_safe"], ["code_search"]]),
             (write + "a = tools.guess()", [["file_write_safe"], ["guess"]]),
-            (write + "a = run_shell('cat a.txt')\nb = peek(3, '/w/b.txt')", [["file_write_safe"], ["run_shell"], ["peek"]]),
+            (
+                write + "a = run_shell('cat a.txt')\nb = peek(3, '/w/b.txt')",
+                [["file_write_safe"], ["run_shell"], ["peek"]],
+            ),
             ("a = peek(9, '/w/a.txt')\n" + write, [["peek"], ["file_write_safe"]]),
             ("a = archive_open('x.zip')\nb = archive_file('y')", [["archive_open"], ["archive_file"]]),
             ("tools.db.put('k', 1)\na = tools.db.row('k')", [["db.put"], ["db.row"]]),
@@ -232,7 +252,9 @@ class WaveTest(PlanCase):
         """Fails if the name alone makes a tool safe."""
         catalogue = Catalogue(self.catalogue.functions, dict(REGISTRY, run_shell=REGISTRY["db.put"]))
         self.catalogue = catalogue
-        [wave] = self.plan("a = tools.run_shell('k', 1)\nb = tools.db.put('j', 2)", Options("dep", parallel_mutations=True)).waves
+        [wave] = self.plan(
+            "a = tools.run_shell('k', 1)\nb = tools.db.put('j', 2)", Options("dep", parallel_mutations=True)
+        ).waves
         self.assertEqual(wave.together, ())
 
 

@@ -1,4 +1,5 @@
 """Random turns leave the same world and variables as a chain as they do line by line."""
+
 import builtins
 import random
 import sys

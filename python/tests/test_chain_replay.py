@@ -1,4 +1,5 @@
 """A chain is replayed from its log without its tools, and says where it leaves the log."""
+
 import json
 import unittest
 
@@ -23,10 +24,16 @@ class ReplayTest(ChainCase):
 
     def test_the_log_tells_every_call_in_the_order_of_the_lines(self):
         log = self.logged()
-        self.assertEqual([(one["chain_index"], one["tool"]) for one in log], [(0, "peek"), (1, "look"), (2, "db.put"), (3, "grep")])
+        self.assertEqual(
+            [(one["chain_index"], one["tool"]) for one in log], [(0, "peek"), (1, "look"), (2, "db.put"), (3, "grep")]
+        )
         self.assertEqual(log[2]["args"], {"key": "k", "value": ["ab", "old"]})
         self.assertEqual(log[3]["outcome"], {"value": ["ab", "hit"]})
-        for call in ("tool_call('look', {'path': '/w/a.txt'})", "TOOL(name='look', path='/w/a.txt')", "tools.look('/w/a.txt')"):
+        for call in (
+            "tool_call('look', {'path': '/w/a.txt'})",
+            "TOOL(name='look', path='/w/a.txt')",
+            "tools.look('/w/a.txt')",
+        ):
             self.assertEqual(self.logged("a = peek(1)\nb = " + call)[1]["args"], {"path": "/w/a.txt"}, call)
 
     def test_the_same_turn_does_not_diverge_and_calls_nothing(self):

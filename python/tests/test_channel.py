@@ -1,4 +1,5 @@
 """Frames as the runner reads and writes them."""
+
 import json
 import os
 import random

@@ -1,4 +1,5 @@
 """Top-level await on one loop that lasts."""
+
 import gc
 import os
 import unittest

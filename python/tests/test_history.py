@@ -1,4 +1,5 @@
 """The names of earlier cells and values, as IPython has them."""
+
 import sys
 import unittest
 

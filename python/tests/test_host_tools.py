@@ -1,4 +1,5 @@
 """Functions of the host: arguments, what is told of them, and what they give."""
+
 import asyncio
 import inspect
 import json

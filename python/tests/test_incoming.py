@@ -1,4 +1,5 @@
 """Large contexts: every character comes through, and no text is held twice."""
+
 import json
 import os
 import random

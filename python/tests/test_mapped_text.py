@@ -1,4 +1,5 @@
 """The file under a large context, which programs can search where it is."""
+
 import os
 import resource
 import unittest

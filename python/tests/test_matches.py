@@ -1,4 +1,5 @@
 """Searching a context of any form: truthful counts, places and errors."""
+
 import copy
 import json
 import pickle

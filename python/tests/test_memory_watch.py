@@ -1,4 +1,5 @@
 """The watch that holds a session to its limit where no control group does."""
+
 import builtins
 import mmap
 import os

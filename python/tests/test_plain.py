@@ -1,4 +1,5 @@
 """A plain session and its keeper, as the host meets them."""
+
 import os
 import signal
 import subprocess

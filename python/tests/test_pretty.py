@@ -1,4 +1,5 @@
 """The text of values as IPython writes it, and its bounds."""
+
 import collections
 import os
 import subprocess

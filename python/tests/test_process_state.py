@@ -1,4 +1,5 @@
 """Imports, random numbers and libraries live on in a new session."""
+
 import os
 import sys
 import unittest
@@ -15,10 +16,7 @@ class AmbientTest(SnapshotCase):
         self.assertEqual(self.value("def f(a: nowhere): pass\nf.__annotations__"), "{'a': 'nowhere'}")
 
     def test_imports(self):
-        self.travel(
-            "import json as j, os.path\nfrom math import sqrt, pi\n"
-            "from collections import OrderedDict as OD"
-        )
+        self.travel("import json as j, os.path\nfrom math import sqrt, pi\nfrom collections import OrderedDict as OD")
         self.holds("j.dumps(1) == '1' and os.path.join('a', 'b') == 'a/b' and sqrt(4) == 2")
         self.holds("pi > 3 and OD(a=1)")
 
@@ -28,10 +26,7 @@ class AmbientTest(SnapshotCase):
         self.addCleanup(sys.modules.pop, "own_module", None)
         self.addCleanup(sys.path.__setitem__, slice(None), list(sys.path))
         self.value("import sys\nsys.path.insert(0, {!r})".format(self.folder.name))
-        self.value(
-            "sys.path.append('/nowhere')\nimport own_module\nfrom own_module import f, K\n"
-            "k = K()"
-        )
+        self.value("sys.path.append('/nowhere')\nimport own_module\nfrom own_module import f, K\nk = K()")
         data, _ = self.save()
         del sys.modules["own_module"]
         for entry in (self.folder.name, "/nowhere"):
@@ -46,10 +41,7 @@ class AmbientTest(SnapshotCase):
         self.addCleanup(sys.modules.pop, "gone_module", None)
         self.addCleanup(sys.path.__setitem__, slice(None), list(sys.path))
         self.value("import sys\nsys.path.insert(0, {!r})".format(self.folder.name))
-        self.value(
-            "shared = ['s']\nimport gone_module\nk = [shared, gone_module.K(), ['own']]\n"
-            "late = [shared, k[2]]"
-        )
+        self.value("shared = ['s']\nimport gone_module\nk = [shared, gone_module.K(), ['own']]\nlate = [shared, k[2]]")
         self.value("half = {'k': k}\nok = 1")
         data, _ = self.save()
         del sys.modules["gone_module"]
@@ -133,6 +125,7 @@ class PlainAmbientTest(AmbientTest):
 
 class PlainLibraryTest(LibraryTest):
     codec = PLAIN
+
 
 if __name__ == "__main__":
     unittest.main()

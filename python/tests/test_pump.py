@@ -1,4 +1,5 @@
 """Output of a session that is one process."""
+
 import os
 import subprocess
 import sys

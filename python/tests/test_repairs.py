@@ -1,4 +1,5 @@
 """Pasted text is repaired only where it is not Python."""
+
 import unittest
 
 from cell_case import CellCase

@@ -1,4 +1,5 @@
 """Forks that the interpreter does not know of."""
+
 import os
 import random
 import select

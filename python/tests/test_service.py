@@ -1,4 +1,5 @@
 """What every process that runs cells does with requests and interrupts."""
+
 import signal
 import threading
 import unittest

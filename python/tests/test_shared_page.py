@@ -1,4 +1,5 @@
 """What the processes of a session share."""
+
 import sys
 import unittest
 

@@ -1,4 +1,5 @@
 """Long outputs that a session keeps by itself."""
+
 import os
 import tempfile
 import unittest

@@ -1,4 +1,5 @@
 """The runner keeps to Python 3.8 syntax and to the standard library."""
+
 import ast
 import os
 import sys
@@ -65,10 +66,7 @@ def unused_imports(tree):
 def runner_files():
     """Return every Python file of the runner."""
     return sorted(
-        os.path.join(folder, name)
-        for folder, _, names in os.walk(PACKAGE)
-        for name in names
-        if name.endswith(".py")
+        os.path.join(folder, name) for folder, _, names in os.walk(PACKAGE) for name in names if name.endswith(".py")
     )
 
 

@@ -1,4 +1,5 @@
 """A test case with the functions of a session's toolbox over a context that a test can set."""
+
 import contextlib
 import unittest
 

@@ -2,6 +2,7 @@ import type { CodeExecution, REPLConfig, SandboxInfo } from "../backends/backend
 import type { FileContent } from "../backends/files/file-content.js";
 import type { FileOptions } from "../backends/files/sandbox-files.js";
 import type { FileListing, ReadOptions } from "../backends/files/workspace-file.js";
+import type { ChainLog, ChainReport } from "../protocol/agent/chain-report.js";
 import type { AgentCall, Finding } from "../protocol/messages.js";
 import type { FinalAnswer } from "./observation/answer.js";
 import type { Spilled } from "./observation/spill.js";
@@ -36,6 +37,10 @@ export interface AgentTurn {
   readonly redacted: SecretCounts;
   readonly calls: readonly AgentCall[];
   readonly findings: readonly Finding[];
+  /** How a structured turn with several tool calls was run. */
+  readonly chain: ChainReport | undefined;
+  /** Its calls with their results, from which it can be replayed. */
+  readonly chainLog: ChainLog;
   /** Whether it answers only with constants that were written before their author saw any output. */
   readonly isLiteralAnswer: boolean;
 }

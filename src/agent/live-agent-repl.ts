@@ -184,6 +184,8 @@ export class LiveAgentRepl extends AgentRepl {
       redacted,
       calls,
       findings,
+      chain: execution.agent?.chain ?? undefined,
+      chainLog: execution.agent?.chain_log ?? [],
       isLiteralAnswer: execution.agent?.literal_answer ?? false,
     };
   }
@@ -316,6 +318,6 @@ function plain(value: { toJSON(): unknown }): AgentRecord["agent"] {
   return JSON.parse(JSON.stringify(value));
 }
 
-function researchOf({ useSemantic, embedder }: AgentPlan): ResearchOptions {
-  return { useSemantic, embedder };
+function researchOf({ useSemantic, embedder, parents }: AgentPlan): ResearchOptions {
+  return { useSemantic, embedder, parents };
 }

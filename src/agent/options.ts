@@ -1,10 +1,14 @@
 import { z } from "zod";
 import type { REPLConfig } from "../backends/backend.js";
-import { settingLayers } from "../config/environment.js";
+import type { HostTools, ToolProvider } from "../backends/host-tools/host-tool.js";
+import { chainEnvironment, settingLayers } from "../config/environment.js";
 import { checkNames, requireFunction, requireOptions } from "../config/kinds.js";
 import { invalidOptions } from "../config/problems.js";
 import { sandboxNotice } from "../config/setting-names.js";
 import { agentSettingsSchema } from "../config.js";
+import { chainModeSchema } from "../protocol/agent/chain-report.js";
+import type { Approver } from "../registry/control/approvals.js";
+import { agentHostTools, type Delegate, type Router } from "./host-functions.js";
 import type { SummaryWorker } from "./observation/summary.js";
 import type { RedactionOptions } from "./redaction/redactor.js";
 import type { Embedder } from "./research/embedder.js";
@@ -24,9 +28,33 @@ const optionsSchema = z.strictObject({
   session: z.string().min(1).max(100).optional(),
   useToonEncoding: z.boolean().default(true),
   useSemantic: z.boolean().default(true),
+  /** What a call follows on the map of calls: the one before it, or only what its arguments used. */
+  parents: z.enum(["sequence", "evidence"]).default("sequence"),
+  /** Who the agent is; `my_role()` tells it. */
+  role: z.string().min(1).max(200).optional(),
+  /** Whether turns that consist of tool calls are planned, and run side by side where they can. */
+  structured: z.boolean().default(false),
+  /** In structured turns: whether calls that only read run at once. */
+  parallelTools: z.boolean().default(true),
+  /** What a structured turn with several tool calls may do. Default: `ORCHESTRATOR_TOOL_CHAIN_MODE`, else `seq`. */
+  chainMode: chainModeSchema.optional(),
+  /** Whether some tools with effects may run at once. Default: `ORCHESTRATOR_TOOL_CHAIN_PARALLEL_MUTATIONS`. */
+  parallelMutations: z.boolean().optional(),
+  /** Whether no tool may reach the network. */
+  private: z.boolean().default(false),
 });
 
-const OWN_NAMES = ["context", "config", "summarise", "redact", "embedder"];
+const OWN_NAMES = [
+  "context",
+  "config",
+  "summarise",
+  "redact",
+  "embedder",
+  "tools",
+  "onApproval",
+  "onDelegate",
+  "router",
+];
 
 /** Settings of an agent's REPL besides those of its sandbox. */
 export interface AgentOptions extends z.input<typeof optionsSchema> {
@@ -36,6 +64,14 @@ export interface AgentOptions extends z.input<typeof optionsSchema> {
   readonly redact?: boolean | RedactionOptions | undefined;
   /** Finds results about the same subject. Default: `LexicalEmbedder`. */
   readonly embedder?: Embedder | undefined;
+  /** What Python may call: functions, or a `ToolRegistry`. */
+  readonly tools?: HostTools | ToolProvider | undefined;
+  /** Answers `escalate()`, where `tools` is no registry with an approver of its own. */
+  readonly onApproval?: Approver | undefined;
+  /** Answers `delegate()`. Default: `onRLMQuery`. */
+  readonly onDelegate?: Delegate | undefined;
+  /** Answers `route_advice()`. */
+  readonly router?: Router | undefined;
 }
 
 export interface AgentPlan extends z.output<typeof optionsSchema> {
@@ -46,12 +82,21 @@ export interface AgentPlan extends z.output<typeof optionsSchema> {
 }
 
 /** The settings of the REPL and of its sandbox, checked and with defaults. */
-export function planAgent(
-  { summarise, redact = true, embedder, ...settings }: AgentOptions,
-  config: REPLConfig,
-  hasContext: boolean,
-): AgentPlan {
+export function planAgent(given: AgentOptions, config: REPLConfig, hasContext: boolean): AgentPlan {
+  const {
+    summarise,
+    redact = true,
+    embedder,
+    tools,
+    onApproval,
+    onDelegate,
+    router,
+    ...settings
+  } = given;
   requireOptions("config", config);
+  for (const [name, callback] of Object.entries({ onApproval, onDelegate, router })) {
+    if (callback !== undefined) requireFunction(name, callback);
+  }
   if (typeof redact !== "boolean") {
     checkNames("redact", requireOptions("redact", redact), { except: true });
   }
@@ -65,32 +110,60 @@ export function planAgent(
       notice: sandboxNotice,
     });
   }
-  const { maxGrepResults, requireExplorationBeforeFinal, minExplorationCalls } = parsed.data;
+  const { maxGrepResults, requireExplorationBeforeFinal, minExplorationCalls, role } = parsed.data;
+  const sandbox: REPLConfig = {
+    ...unlessSet({
+      policy: "ast",
+      sanitise: true,
+      timeout: hasContext ? DOCUMENT_TIMEOUT_MS : GENERAL_TIMEOUT_MS,
+      maxOutputLength: LONGEST_OUTPUT,
+    }),
+    ...present(config),
+  };
+  const offered = tools ?? sandbox.tools;
+  const isPrivate = parsed.data.private;
   return {
     ...parsed.data,
     summarise,
     redact,
     embedder,
     config: {
-      ...unlessSet({
-        policy: "ast",
-        sanitise: true,
-        timeout: hasContext ? DOCUMENT_TIMEOUT_MS : GENERAL_TIMEOUT_MS,
-        maxOutputLength: LONGEST_OUTPUT,
+      ...sandbox,
+      tools: agentHostTools({
+        config: sandbox,
+        tools: offered,
+        isPrivate,
+        onApproval,
+        onDelegate,
+        router,
       }),
-      ...given(config),
-      agent: { maxGrepResults, requireExplorationBeforeFinal, minExplorationCalls },
+      agent: {
+        maxGrepResults,
+        requireExplorationBeforeFinal,
+        minExplorationCalls,
+        ...(role !== undefined && { role }),
+        ...(parsed.data.structured && { chain: chainOf(parsed.data) }),
+      },
     },
+  };
+}
+
+function chainOf(options: z.output<typeof optionsSchema>) {
+  const { mode, parallelMutations } = chainEnvironment();
+  return {
+    mode: options.chainMode ?? chainModeSchema.catch("seq").parse(mode),
+    parallelTools: options.parallelTools,
+    parallelMutations: options.parallelMutations ?? parallelMutations,
   };
 }
 
 export function withPolicy(policy: "off" | "ast" | "restricted", config: REPLConfig): REPLConfig {
   requireOptions("config", config);
-  return { ...unlessSet({ policy }), ...given(config) };
+  return { ...unlessSet({ policy }), ...present(config) };
 }
 
 /** Without options that are undefined, which mean the default. */
-function given(config: REPLConfig): REPLConfig {
+function present(config: REPLConfig): REPLConfig {
   return Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined));
 }
 

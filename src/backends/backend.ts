@@ -3,7 +3,7 @@ import type { AgentReport, MimeBundle, Replaced, Result, Variable } from "../pro
 import type { FileContent } from "./files/file-content.js";
 import type { FileOptions } from "./files/sandbox-files.js";
 import type { FileListing, ReadOptions } from "./files/workspace-file.js";
-import type { HostTools } from "./host-tools/host-tool.js";
+import type { HostTools, ToolProvider } from "./host-tools/host-tool.js";
 
 export type ExecutionStatus = "ok" | "error" | "timeout" | "cancelled" | "oom" | "crashed";
 
@@ -152,7 +152,7 @@ export interface REPLConfig extends Partial<Omit<Settings, "limits">> {
   /** Answers `rlm_query` in Python; without a context of its own it gets the sandbox's. */
   onRLMQuery?: RLMQuery | undefined;
   /** Functions of yours that Python may call by these names. */
-  tools?: HostTools | undefined;
+  tools?: HostTools | ToolProvider | undefined;
   signal?: AbortSignal | undefined;
 }
 

@@ -20,6 +20,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   repl: async () => (await import("./repl/command.js")).registerRepl,
   notebook: async () => (await import("./notebook/command.js")).registerNotebook,
   mcp: async () => (await import("./mcp/command.js")).registerMcp,
+  tools: async () => (await import("./tools/command.js")).registerTools,
   rlm: async () => (await import("./rlm/command.js")).registerRlm,
   trace: async () => (await import("./rlm/trace.js")).registerTrace,
   daemon: async () => (await import("./daemon/command.js")).registerDaemon,
@@ -39,6 +40,7 @@ Examples:
   cellar exec -c "sum(range(10))"    run one cell
   cellar notebook run NAME -c "x=1"  cells and variables that persist
   cellar mcp                         a notebook for any agent, over MCP
+  cellar tools list                  what agents can call from Python
   cellar rlm "…" --context FILE …    let a model answer a question about a text
   cellar daemon start                keep sessions warm for the next commands
   cellar doctor                      what protects you on this machine

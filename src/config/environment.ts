@@ -44,6 +44,14 @@ export function hostEnvironment(): HostEnvironment {
   };
 }
 
+/** How turns with several tool calls are run, where nothing else says so. */
+export function chainEnvironment(): { mode: string | undefined; parallelMutations: boolean } {
+  return {
+    mode: process.env.ORCHESTRATOR_TOOL_CHAIN_MODE,
+    parallelMutations: process.env.ORCHESTRATOR_TOOL_CHAIN_PARALLEL_MUTATIONS === "1",
+  };
+}
+
 /** What there is here: the machine's, or less where a control group holds this process. */
 export function machineMemoryMb(): number {
   const held = process.constrainedMemory();

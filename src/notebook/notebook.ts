@@ -1,10 +1,10 @@
 import type { FileContent } from "../backends/files/file-content.js";
 import type { FileListing, ReadOptions } from "../backends/files/workspace-file.js";
+import type { NetworkReport } from "../egress/proxy.js";
 import type { Cell } from "./cell.js";
 import type { CellKey } from "./document/cell-finding.js";
 import type { NotebookSummary } from "./document/list.js";
 import type { ResourceContent } from "./document/resource-content.js";
-import type { NetworkReport } from "./egress/proxy.js";
 import type { NotebookOptions, PlaceOptions } from "./options.js";
 import type { CellRun, CellRunOptions } from "./run/cell-result.js";
 import type { NotebookCheckpoint, NotebookInfo, NotebookState } from "./state.js";

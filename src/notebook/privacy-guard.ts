@@ -1,8 +1,8 @@
+import { matchesRule } from "../egress/file-rules.js";
+import { enforcesPrivacy, PRIVATE_FLAG } from "../egress/privacy-enforcement.js";
+import type { EgressProxy } from "../egress/proxy.js";
 import type { FileChanges } from "./cell.js";
 import type { Journal } from "./document/journal.js";
-import { matchesRule } from "./egress/file-rules.js";
-import { enforcesPrivacy, PRIVATE_FLAG } from "./egress/privacy-enforcement.js";
-import type { EgressProxy } from "./egress/proxy.js";
 import type { LiveSession } from "./run/live-session.js";
 import type { Workspace } from "./workspace/workspace.js";
 

@@ -2,7 +2,7 @@ import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import { AGENT_FUNCTIONS, CALL_PREFIXES, functionsOf } from "./agent/functions.js";
+import { AGENT_FUNCTIONS, CALL_PREFIXES, functionsOf, OTHER_PREFIXES } from "./agent/functions.js";
 import {
   MAX_CHECKED_VALUES,
   MAX_DAEMON_FRAME_BYTES,
@@ -70,7 +70,9 @@ function agentFunctionsText(): string {
     ")",
     "# With what the ids of their calls begin.",
     "PREFIXES = {",
-    ...Object.entries(CALL_PREFIXES).map(([name, prefix]) => `    "${name}": "${prefix}",`),
+    ...Object.entries({ ...CALL_PREFIXES, ...OTHER_PREFIXES }).map(
+      ([name, prefix]) => `    "${name}": "${prefix}",`,
+    ),
     "}",
     "# What counts as having looked at the context.",
     "EXPLORING = (",

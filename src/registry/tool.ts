@@ -66,6 +66,8 @@ export interface ToolOutput {
 
 /** A tool that can be called. `run` fails with a `ToolError`, or with anything else that went wrong. */
 export interface RegisteredTool extends ToolDeclaration {
+  /** Whether this call needs an approval, beside those of destructive tools. */
+  asks?(given: Readonly<Record<string, unknown>>): Promise<boolean>;
   run(request: ToolRequest): Promise<ToolOutput>;
 }
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { AgentOptions } from "../agent/options.js";
 import type { REPLConfig } from "../backends/backend.js";
-import type { HostTools } from "../backends/host-tools/host-tool.js";
+import type { HostTools, ToolProvider } from "../backends/host-tools/host-tool.js";
 import {
   checkNames,
   type OptionNames,
@@ -27,7 +27,7 @@ export interface RLMSessionOptions {
   /** Others that `llm_query(prompt, model="name")` and `rlm_query(task, model="name")` may name. */
   readonly models?: Readonly<Record<string, Model>> | undefined;
   /** Functions that Python may call; tools of the AI SDK work as they are. */
-  readonly tools?: HostTools | undefined;
+  readonly tools?: HostTools | ToolProvider | undefined;
   /** Of all questions together. */
   readonly budget?: Budget | undefined;
   /** How deep loops may start loops; the same as `budget.depth`. */

@@ -1,5 +1,5 @@
 import type { IsolationLevel, Settings } from "../config.js";
-import { enforcesPrivacy } from "../notebook/egress/privacy-enforcement.js";
+import { enforcesPrivacy } from "../egress/privacy-enforcement.js";
 import type { NotebookService } from "./service/notebook-service.js";
 
 export type ServiceFacts = Pick<NotebookService, "isolation" | "outputCap" | "settings">;

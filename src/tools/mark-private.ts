@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { privacyNote } from "../notebook/egress/privacy-enforcement.js";
+import { privacyNote } from "../egress/privacy-enforcement.js";
 import { anySession } from "./arguments.js";
 import { type Tool, textAnswer } from "./tool.js";
 import { answered } from "./view/shapes.js";

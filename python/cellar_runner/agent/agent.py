@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from typing import Any, Callable, NoReturn
 
-from ..errors import ExplorationRequired, final_exit
+from ..errors import ExplorationRequired, HostError, final_exit
 from ..pristine import BUILTINS as __builtins__
+from ..protocol.agent_functions import NAMES
 from ..values.reprs import exact, is_a, type_name
-from . import final, functions
+from . import action_functions, final, functions
 from .call_log import CallLog
+from .chained_turn import ChainedTurns
 from .findings import Findings
 from .literal_answer import is_literal
 from .search.grep import SLOW_SECONDS, Search
@@ -47,6 +49,11 @@ class AgentTools:
         self._refused = []
         self._pid = _getpid()
         self._reserved = reserved
+        # Gives the host's toolbox, if there is one.
+        self.host: Callable[[], Any] = lambda: None
+        self.role = options.get("role")
+        self.log = self._call_log
+        self.chained: ChainedTurns | None = None
         # The cells of the model's current response.
         self._codes: list[str] = []
 
@@ -58,6 +65,8 @@ class AgentTools:
             self._reserved.uncover(self.variables())
         self._call_log.begin()
         self.findings.begin()
+        if self.chained is not None:
+            self.chained.begin()
         self._answers = []
         self._refused = []
         if not continues:
@@ -68,7 +77,9 @@ class AgentTools:
         """Reports what the agent did in this cell, and puts its reserved names back."""
         calls, omitted = self._call_log.report()
         reserved = self._reserved
+        chained = {} if self.chained is None else {"chain": self.chained.report, "chain_log": self.chained.log}
         return {
+            **chained,
             "calls": calls,
             "omitted": omitted,
             "explored": self._call_log.explored,
@@ -150,5 +161,13 @@ class AgentTools:
     def ask(self, name: str, arguments: dict, query: str, *given: Any) -> Any:
         return self.record(name, arguments, lambda: self._bridge[query](*given))
 
+    def ask_host(self, function: str, name: str, content: dict) -> Any:
+        """Asks the host for what only it can do."""
+        toolbox = self.host()
+        if toolbox is None:
+            raise HostError("{}() is not available here: the host does not offer it".format(function))
+        return toolbox.ask(function, name, content)
+
     def functions(self) -> dict[str, Callable]:
-        return functions.functions(self)
+        made = dict(functions.functions(self), **action_functions.functions(self))
+        return {name: made[name] for name in NAMES}

@@ -159,8 +159,7 @@ def functions(tools: AgentTools) -> dict[str, Callable]:
         """Show your variables, with their types and short values. Costs nothing."""
         return Variables.of(tools.variables())
 
-    defined = locals()
-    made = {name: defined[name] for name in NAMES}
+    made = {name: value for name, value in locals().items() if name in NAMES}
     for name, function in made.items():
         function.__module__, function.__qualname__ = MODULE, name
     return made

@@ -1,33 +1,18 @@
-"""Lists that an agent's functions return, which know the call they come from."""
+"""What an agent's functions return, which knows the call it comes from."""
 
 from __future__ import annotations
 
+from ..context.results import Piece, Result
 from ..pristine import BUILTINS as __builtins__
-from ..values.reprs import is_a
+
+__all__ = ("Output", "Piece", "Result")
 
 
-class Piece(str):
-    """A text of a result."""
+class Output(Piece):
+    """What something wrote, shown as it is."""
 
-    origin: str | None = None
+    def __repr__(self):
+        return str.__str__(self)
 
-
-class Result(list):
-    """Up to a limit; `total` counts all. Subclasses say how they are shown."""
-
-    origin: str | None = None
-    total = 0
-
-    @property
-    def more(self) -> int:
-        return max(0, self.total - len(self))
-
-    def mark(self, identifier: str) -> None:
-        self.origin = identifier
-        for item in self:
-            if is_a(item, Piece):
-                item.origin = identifier
-
-    def held(self) -> str:
-        """What later calls may use although it is not shown."""
-        return ""
+    def __reduce__(self):
+        return str, (str.__str__(self),)

@@ -8,6 +8,7 @@ from typing import Any, Callable
 from ..errors import MODULE
 from ..pristine import BUILTINS as __builtins__
 from .bridge import Answer, Answers, Awaitable, Bridge, encoded, single
+from .toolbox import OWN_NAMES, Toolbox
 
 _Parameter = inspect.Parameter
 
@@ -24,8 +25,11 @@ _SHAPES: dict[type, Callable] = {str: Answer, list: Answers, dict: Fields}
 
 
 def functions(service: Any, specs: list[dict]) -> dict[str, Callable]:
+    """What cells get: the functions by name, and `tools` with all of them."""
     bridge = Bridge(service)
-    return {spec["name"]: _function(bridge, spec) for spec in specs}
+    own = {spec["name"]: _function(bridge, spec) for spec in specs if spec["name"] not in OWN_NAMES}
+    service.toolbox = Toolbox(service, own, [spec["name"] for spec in specs])
+    return dict(own, **service.toolbox.names())
 
 
 def _function(bridge, spec):

@@ -10,6 +10,7 @@ import sys
 import time
 
 from ..agent.agent import AgentTools
+from ..agent.chained_turn import ChainedTurns
 from ..agent.reserved_names import MISSING, ReservedNames
 from ..cells import preloaded_names
 from ..cells.interpreter import Interpreter
@@ -33,6 +34,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
 
+    from ..host.toolbox import Toolbox
     from ..output.inline import InlineOutput
     from .interrupts import Interrupts
 
@@ -82,6 +84,7 @@ class Service:
         self._given_step = 0
         self._incoming: Incoming | None = None
         self.agent: AgentTools | None = None
+        self.toolbox: Toolbox | None = None
         self.host_calls = bridge.HostCalls()
         self.wakeup = Wakeup()
         self.pid = _getpid()
@@ -277,6 +280,8 @@ class Service:
             from ..host import tools
 
             self._builtins.update(tools.functions(self, params["tools"]))
+            if self.agent is not None and self.toolbox is not None:
+                self.toolbox.record = self.agent.record
         bridge.publish(self._builtins)
         return {}
 
@@ -284,6 +289,11 @@ class Service:
         bridges, variables = self._builtins, lambda: self.interpreter.namespace
         reserved = ReservedNames(self._builtins, self._host_context)
         self.agent = AgentTools(self.current_context, options, bridges, variables, self.context_file, reserved)
+        self.agent.host = lambda: self.toolbox
+        if "chain" in options:
+            host = lambda: self.toolbox  # noqa: E731
+            self.agent.chained = ChainedTurns(options["chain"], variables, host, self.can_wait)
+            self.interpreter.planned = self.agent.chained.planned
         self._builtins.update(self.agent.functions())
         self.interpreter.displays.tells_values = True
 

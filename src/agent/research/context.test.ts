@@ -3,7 +3,7 @@ import { ResearchContext, type ResearchOptions } from "./context.js";
 import type { Embedder } from "./embedder.js";
 import type { TrackedCall } from "./node.js";
 
-const LITERAL: ResearchOptions = { useSemantic: false };
+const LITERAL: ResearchOptions = { parents: "evidence" as const, useSemantic: false };
 
 let number = 0;
 /** Different from all others where nothing else is said. */
@@ -57,6 +57,17 @@ describe("recording", () => {
     const research = new ResearchContext(LITERAL);
     research.record([call("P1"), call("P2"), call("P3", { parents: ["P1", "P1", "P3", "no id"] })]);
     expect(research.nodes.map(({ parents }) => parents)).toEqual([[], [], ["P1"]]);
+  });
+
+  it("follows the call before it, which is not used by that", () => {
+    const research = new ResearchContext({ useSemantic: false });
+    research.record([call("P1"), call("P2"), call("P3", { parents: ["P1"] }), call("P4")]);
+    expect(research.nodes.map(({ parents, status }) => [...parents, status])).toEqual([
+      ["analyzed"],
+      ["P1", "pending"],
+      ["P1", "pending"],
+      ["P3", "pending"],
+    ]);
   });
 
   it("takes references to earlier calls only", () => {
@@ -172,7 +183,7 @@ describe("bounds", () => {
 
 describe("semantic references", () => {
   it("are found by default, without any network", async () => {
-    const research = new ResearchContext();
+    const research = new ResearchContext({ parents: "evidence" });
     research.record([
       call("G1", { name: "grep", preview: "connection to db-3 timed out after 30 s" }),
       call("D1", { name: "list_dir", preview: "heatmap.png, scatter.png, histogram.svg" }),
@@ -186,7 +197,7 @@ describe("semantic references", () => {
 
   it("go to the nearest earlier calls that are not linked or superseded", async () => {
     const embedder = new Letters();
-    const research = new ResearchContext({ embedder });
+    const research = new ResearchContext({ embedder, parents: "evidence" });
     const same = { arguments: { same: true }, preview: "a" };
     research.record([call("P1", { preview: "a" }), call("P2", { preview: "b" }), call("P3", same)]);
     research.record([call("P4", same), call("P5", { preview: "a", parents: ["P1"] })]);
@@ -205,7 +216,7 @@ describe("semantic references", () => {
     const counts = [];
     for (const options of [{}, { semanticThreshold: -1 }, { useSemantic: false }]) {
       const embedder = new Letters();
-      const research = new ResearchContext({ embedder, ...options });
+      const research = new ResearchContext({ embedder, parents: "evidence", ...options });
       research.record([...calls, call("P3", { preview: "d" })]);
       counts.push([(await research.relate()).added, embedder.asked.length]);
     }
@@ -219,7 +230,7 @@ describe("semantic references", () => {
 
   it("embed each call once, without the words that all calls share", async () => {
     const embedder = new Letters();
-    const research = new ResearchContext({ embedder });
+    const research = new ResearchContext({ embedder, parents: "evidence" });
     research.record([call("G1", { name: "grep", arguments: { pattern: "x" }, preview: "a" })]);
     await Promise.all([research.relate(), research.relate()]);
     research.record([call("P1", { arguments: { n: 5 }, preview: "b" })]);
@@ -233,7 +244,10 @@ describe("semantic references", () => {
       asked += 1;
       throw new Error("out of order");
     };
-    const research = new ResearchContext({ embedder: { name: "mine", threshold: 0.5, embed } });
+    const research = new ResearchContext({
+      parents: "evidence",
+      embedder: { name: "mine", threshold: 0.5, embed },
+    });
     research.record([call("P1"), call("P2", { preview: "see P1" })]);
     const told = await Promise.all([research.relate(), research.relate()]);
     const notice = "semantic references are off: the embedder mine failed: out of order";
@@ -248,7 +262,10 @@ describe("semantic references", () => {
     ["too few", async () => []],
     ["uneven", async (texts: readonly string[]) => texts.map((_, at) => new Float32Array(at + 1))],
   ])("are given up when the embedder gives %s vectors", async (_, embed) => {
-    const research = new ResearchContext({ embedder: { name: "mine", threshold: 0.5, embed } });
+    const research = new ResearchContext({
+      parents: "evidence",
+      embedder: { name: "mine", threshold: 0.5, embed },
+    });
     research.record([call("P1"), call("P2")]);
     expect((await research.relate()).notice).toContain("differ in number or length");
   });
@@ -264,7 +281,10 @@ describe("semantic references", () => {
       }
       return embedder.embed(texts);
     };
-    const research = new ResearchContext({ embedder: { name: "slow", threshold: 0.9, embed } });
+    const research = new ResearchContext({
+      parents: "evidence",
+      embedder: { name: "slow", threshold: 0.9, embed },
+    });
     research.record([call("P1", { preview: "a" }), call("P2", { preview: "a" })]);
     await expect(research.relate(controller.signal)).rejects.toMatchObject({ code: "ABORTED" });
     isSlow = false;
@@ -281,7 +301,10 @@ describe("semantic references", () => {
       await gate;
       return embedder.embed(texts);
     };
-    const research = new ResearchContext({ embedder: { name: "slow", threshold: 0.9, embed } });
+    const research = new ResearchContext({
+      parents: "evidence",
+      embedder: { name: "slow", threshold: 0.9, embed },
+    });
     research.record([call("P1", { preview: "a" }), call("P2", { preview: "a" })]);
     const before = research.relate();
     await Promise.resolve();

@@ -44,6 +44,11 @@ export interface ResearchOptions {
   /** Turns after which an unused result is stale. */
   readonly staleAfterTurns?: number | undefined;
   readonly tree?: Partial<TreeLimits> | undefined;
+  /**
+   * `sequence`: a call follows the one before it, unless its arguments used other results. `evidence`: it follows
+   * only those that its arguments used.
+   */
+  readonly parents?: "sequence" | "evidence" | undefined;
 }
 
 const RESEARCH_OPTIONS: OptionNames<ResearchOptions> = {
@@ -53,6 +58,7 @@ const RESEARCH_OPTIONS: OptionNames<ResearchOptions> = {
   maxNodes: true,
   staleAfterTurns: true,
   tree: true,
+  parents: true,
 };
 
 export interface Recorded {
@@ -73,6 +79,7 @@ export class ResearchContext {
   readonly #maxNodes: number;
   readonly #staleAfterTurns: number;
   readonly #tree: TreeLimits;
+  readonly #isSequential: boolean;
 
   constructor(options: ResearchOptions = {}) {
     requireOptions("the options of a research context", options);
@@ -87,6 +94,7 @@ export class ResearchContext {
     this.#maxNodes = whole("maxNodes", options.maxNodes ?? 100);
     this.#staleAfterTurns = whole("staleAfterTurns", options.staleAfterTurns ?? 10);
     this.#tree = { ...TREE_LIMITS, ...options.tree };
+    this.#isSequential = options.parents !== "evidence";
   }
 
   static fromJSON(value: unknown, options: ResearchOptions = {}): ResearchContext {
@@ -137,15 +145,15 @@ export class ResearchContext {
   #addCall(id: string, call: TrackedCall): void {
     const { prefix, number } = splitId(id);
     this.#count(prefix, number);
-    const parents = [...new Set(call.parents)].filter(
-      (parent) => parent !== id && isNodeId(parent),
-    );
+    const used = [...new Set(call.parents)].filter((parent) => parent !== id && isNodeId(parent));
     const given = textsOf(call.arguments).join("\n");
     const named = PROMPTED.includes(prefix) ? mentionedIn(given) : citedIn(given);
     const refs = [...new Set([...named, ...citedIn(call.preview)])].filter((ref) =>
       this.#entries.has(ref),
     );
-    for (const used of [...parents, ...refs]) this.#use(used);
+    for (const one of [...used, ...refs]) this.#use(one);
+    // Coming after a call says nothing about whether its result was used.
+    const parents = used.length > 0 || !this.#isSequential ? used : this.#newest();
     this.#add({
       id,
       name: call.name.slice(0, MAX_NAME),
@@ -159,6 +167,11 @@ export class ResearchContext {
       isUsed: false,
       supersededBy: null,
     });
+  }
+
+  #newest(): string[] {
+    const newest = [...this.#entries.keys()].at(-1);
+    return newest === undefined ? [] : [newest];
   }
 
   #add(entry: ResearchEntry): void {

@@ -43,7 +43,7 @@ export interface ExplorationExport {
 }
 
 const DELEGATING = functionsOf("delegate");
-const NOT_EXPLORING = functionsOf("measure", "note", "answer");
+const NOT_EXPLORING = functionsOf("measure", "act", "note", "answer");
 
 /** The calls with which an agent found its answer. */
 export class ExplorationLog {

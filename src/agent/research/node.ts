@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { CALL_PREFIXES, OTHER_PREFIX, RESERVED_PREFIXES } from "../../protocol/agent/functions.js";
+import { CALL_PREFIXES, OTHER_PREFIX, OTHER_PREFIXES } from "../../protocol/agent/functions.js";
 import { wholeCharacters } from "../observation/tokens.js";
 
 export type NodeStatus = "analyzed" | "pending" | "stale";
@@ -42,7 +42,7 @@ const MAX_READ = 4096;
 
 /** By lower-case name. */
 const PREFIXES: ReadonlyMap<string, string> = new Map(
-  Object.entries({ ...CALL_PREFIXES, ...RESERVED_PREFIXES }).map(([name, prefix]) => [
+  Object.entries({ ...CALL_PREFIXES, ...OTHER_PREFIXES }).map(([name, prefix]) => [
     name.toLowerCase(),
     prefix,
   ]),

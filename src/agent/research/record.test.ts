@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ResearchContext, type ResearchOptions } from "./context.js";
 import type { TrackedCall } from "./node.js";
 
-const OPTIONS: ResearchOptions = { maxNodes: 20, staleAfterTurns: 4 };
+const OPTIONS: ResearchOptions = { parents: "evidence" as const, maxNodes: 20, staleAfterTurns: 4 };
 const NAMES = ["grep", "peek", "llm_call", "code_search", "list_dir", "other"];
 const SUBJECTS = ["the timeout of db-3", "the white whale", "revenue of 2023", "see G1 and P2"];
 

@@ -27,6 +27,15 @@ export interface HostTool<Input = never> {
 
 export type HostTools = Readonly<Record<string, HostTool>>;
 
+/** Something that gives tools to each session, such as a `ToolRegistry`. */
+export interface ToolProvider {
+  sessionTools(): HostTools;
+}
+
+export function isToolProvider(tools: HostTools | ToolProvider): tools is ToolProvider {
+  return typeof tools === "object" && tools !== null && typeof tools.sessionTools === "function";
+}
+
 /** The tool itself, with the input of `execute` typed by its schema. */
 export function hostTool<Schema extends z.ZodType>(tool: {
   readonly description?: string;

@@ -18,9 +18,9 @@ const PYTHON =
   "super tuple type vars zip";
 
 const SESSION =
-  "HostError In Out answer chunk_by_headers chunk_text context count_lines count_matches display " +
-  "extract_json extract_sections find_line get_ipython get_line keep llm_query llm_query_batched " +
-  "rlm_query rlm_query_batched search_context";
+  "CALL HostError In Out TOOL ToolError answer chunk_by_headers chunk_text context count_lines count_matches display " +
+  "extract_json extract_sections find_line get_ipython get_line keep list_tools llm_query " +
+  "llm_query_batched rlm_query rlm_query_batched search_context tool_call tool_specs tools";
 
 /** Python's own and those of later versions. */
 const EXCEPTION = /(?:Error|Exception|ExceptionGroup|Warning)$/;

@@ -2,7 +2,14 @@ import { randomUUID } from "node:crypto";
 import { CellarError } from "../../errors.js";
 import type { ToolSpec } from "../../protocol/messages.js";
 import { encodeValue, type Json } from "../../protocol/values.js";
-import type { HostTool, HostToolOptions, HostTools } from "./host-tool.js";
+import {
+  type HostTool,
+  type HostToolOptions,
+  type HostTools,
+  isToolProvider,
+  type ToolProvider,
+} from "./host-tool.js";
+import { lastOf } from "./last-value.js";
 import { checkToolName } from "./names.js";
 import { parameterLines, signatureOf } from "./parameters.js";
 import { readSchema, type Validate } from "./schema.js";
@@ -19,6 +26,21 @@ export interface ToolDescription {
   readonly signature: string;
   readonly description: string;
 }
+
+/** However many a registry has, a prompt has two lines of them. */
+const PROVIDED: readonly ToolDescription[] = [
+  {
+    name: "list_tools",
+    signature: 'list_tools(pattern="*")',
+    description: "Lists the tools of the host, by a pattern of their names or a word about them.",
+  },
+  {
+    name: "tools",
+    signature: "tools.NAME(...)",
+    description:
+      "Calls one of them: also tools.GROUP.NAME(...); help(tools.NAME) explains it. Call as many as you need in one cell.",
+  },
+];
 
 export interface PreparedTool {
   readonly spec: ToolSpec;
@@ -47,8 +69,12 @@ interface ReadTool {
 }
 
 /** The checked tools by name; undefined if there are none. */
-export function prepareTools(tools: HostTools | undefined): PreparedTools | undefined {
-  const read = readTools(tools);
+export function prepareTools(
+  tools: HostTools | ToolProvider | undefined,
+): PreparedTools | undefined {
+  const read = readTools(
+    tools !== undefined && isToolProvider(tools) ? tools.sessionTools() : tools,
+  );
   if (read.length === 0) return undefined;
   return new Map(
     read.map((tool): [string, PreparedTool] => [
@@ -59,7 +85,10 @@ export function prepareTools(tools: HostTools | undefined): PreparedTools | unde
 }
 
 /** Descriptions of the tools for a model. */
-export function describeTools(tools: HostTools | undefined): readonly ToolDescription[] {
+export function describeTools(
+  tools: HostTools | ToolProvider | undefined,
+): readonly ToolDescription[] {
+  if (tools !== undefined && isToolProvider(tools)) return PROVIDED;
   return readTools(tools).map(({ spec, signature }) => ({
     name: spec.name,
     signature,
@@ -82,7 +111,8 @@ function readTools(tools: HostTools | undefined): readonly ReadTool[] {
 }
 
 function readTool(name: string, tool: HostTool): ReadTool {
-  checkToolName(name);
+  // The names of relayed ones were checked where they come from.
+  if (!(tool instanceof RelayedTool)) checkToolName(name);
   if (typeof tool !== "object" || tool === null || typeof tool.execute !== "function") {
     throw refused(
       name,
@@ -145,19 +175,6 @@ async function runTool(tool: ReadTool, input: unknown, signal: AbortSignal): Pro
   const toolCallId = randomUUID();
   const options = { signal, abortSignal: signal, toolCallId, messages: [] };
   return encodeOutput(name, await lastOf(await tool.execute(validated.value, options), signal));
-}
-
-/** Some AI SDK tools yield several values; the last one is the result. */
-async function lastOf(output: unknown, signal: AbortSignal): Promise<unknown> {
-  if (typeof output !== "object" || output === null || !(Symbol.asyncIterator in output)) {
-    return output;
-  }
-  let last: unknown;
-  for await (const value of output as AsyncIterable<unknown>) {
-    signal.throwIfAborted();
-    last = value;
-  }
-  return last;
 }
 
 function encodeOutput(name: string, output: unknown): Json {

@@ -1,3 +1,4 @@
+import { isPlain } from "../../config/layers.js";
 import { describeError } from "../../errors.js";
 import { ANYTHING, parametersOf, type ToolParameters } from "./parameters.js";
 
@@ -11,6 +12,8 @@ export type Validate = (
 
 export interface ToolSchema {
   readonly parameters: ToolParameters;
+  /** Undefined where the library does not give one. */
+  readonly json: Readonly<Record<string, unknown>> | undefined;
   readonly validate: Validate;
 }
 
@@ -33,30 +36,33 @@ interface Wrapped {
 
 /** Reads a schema; undefined if it is not one of an object. */
 export function readSchema(given: object | undefined): ToolSchema | undefined {
-  if (given === undefined) return { parameters: ANYTHING, validate: async (value) => ({ value }) };
+  if (given === undefined) {
+    return { parameters: ANYTHING, json: undefined, validate: async (value) => ({ value }) };
+  }
   const standard: unknown = Reflect.get(given, "~standard");
   if (isStandard(standard)) {
-    const parameters = standardParameters(given, standard);
-    return parameters && { parameters, validate: (input) => judgeStandard(standard, input) };
+    const json = standardJson(given, standard);
+    const parameters = json === undefined ? ANYTHING : parametersOf(json);
+    return parameters && { parameters, json, validate: (input) => judgeStandard(standard, input) };
   }
   const made: unknown = typeof given === "function" ? given() : given;
   if (!isWrapped(made)) return undefined;
-  const { jsonSchema } = made;
-  const parameters = isThenable(jsonSchema) ? ANYTHING : parametersOf(jsonSchema);
-  return parameters && { parameters, validate: (input) => judgeWrapped(made, input) };
+  const json = isPlain(made.jsonSchema) ? made.jsonSchema : undefined;
+  const parameters = isThenable(made.jsonSchema) ? ANYTHING : parametersOf(made.jsonSchema);
+  return parameters && { parameters, json, validate: (input) => judgeWrapped(made, input) };
 }
 
-function standardParameters(given: object, standard: Standard): ToolParameters | undefined {
+function standardJson(given: object, standard: Standard): ToolSchema["json"] {
   const convert = standard.jsonSchema?.input;
   if (convert !== undefined) {
-    const libraryOptions = { unrepresentable: "any" };
-    return parametersOf(convert({ target: "draft-2020-12", libraryOptions }));
+    const json = convert({ target: "draft-2020-12", libraryOptions: { unrepresentable: "any" } });
+    return isPlain(json) ? json : undefined;
   }
   // Older versions of zod only give the names.
   const shape: unknown = Reflect.get(given, "shape");
-  if (typeof shape !== "object" || shape === null) return ANYTHING;
+  if (typeof shape !== "object" || shape === null) return undefined;
   const properties = Object.fromEntries(Object.keys(shape).map((name) => [name, {}]));
-  return parametersOf({ type: "object", properties, required: Object.keys(shape) });
+  return { type: "object", properties, required: Object.keys(shape) };
 }
 
 async function judgeStandard(standard: Standard, input: unknown): ReturnType<Validate> {

@@ -9,7 +9,6 @@ export const WORKSPACE_FOLDER = "workspace";
 export const STATE_FILE = "state";
 /** What the session may read at /spilled. */
 export const SPILL_FOLDER = "spilled";
-export const EGRESS_SOCKET = "egress.sock";
 
 /**
  * A folder of the host for one session. Its `workspace` is the session's /workspace; nothing else

@@ -159,6 +159,14 @@ function agentOf({ agent }: Settings): Pick<Params<"configure">, "agent"> {
       max_grep_results: agent.maxGrepResults,
       require_exploration_before_final: agent.requireExplorationBeforeFinal,
       min_exploration_calls: agent.minExplorationCalls,
+      ...(agent.role !== undefined && { role: agent.role }),
+      ...(agent.chain !== undefined && {
+        chain: {
+          mode: agent.chain.mode,
+          parallel_tools: agent.chain.parallelTools,
+          parallel_mutations: agent.chain.parallelMutations,
+        },
+      }),
     },
   };
 }

@@ -30,7 +30,12 @@ const AGENT_HELP = `In Python, for the context:
   peek  grep  context_len  chunk_context       look and search
   list_dir  file_info  SHOW_VARS               what there is
   mark_finding  list_findings                  remember
-  llm_call  llm_batch                          ask a model, where one is connected
+  llm_call  llm_batch  delegate                ask a model, where one is connected
+  archive_open  archive_file                   archives and documents
+  archive_search  archive_extract
+  run_shell  run_python_code  benchmark_run    run something
+  file_write_safe  log_append                  write files
+  escalate  STUCK  my_role  route_advice       ask for help
   FINAL  FINAL_VAR  SUBMIT                     answer
 help(grep) and the like show details.`;
 

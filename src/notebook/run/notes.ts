@@ -1,8 +1,8 @@
 import type { CodeExecution, StateReport } from "../../backends/backend.js";
+import { enforcesPrivacy, privacyNote } from "../../egress/privacy-enforcement.js";
 import { describeError } from "../../errors.js";
 import type { Journal } from "../document/journal.js";
 import { marked } from "../document/timeline.js";
-import { enforcesPrivacy, privacyNote } from "../egress/privacy-enforcement.js";
 import { cellList } from "../state.js";
 import { describeOverrun, type Overrun } from "../workspace/quota.js";
 import type { LiveSession } from "./live-session.js";

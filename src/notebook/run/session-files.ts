@@ -4,11 +4,12 @@ import type { REPLConfig } from "../../backends/backend.js";
 import {
   makeSessionDir,
   type SessionDir,
+  sessionDirOwner,
   sessionDirPath,
 } from "../../backends/host/session-dir.js";
 import type { StatefulRuntime, StatefulSandbox } from "../../backends/stateful-sandbox.js";
+import { EgressProxy } from "../../egress/proxy.js";
 import { needingPython } from "../../isolation/python-needed.js";
-import { EgressProxy } from "../egress/proxy.js";
 import type { ResolvedNotebookOptions } from "../options.js";
 import { diskFault } from "../store/disk-faults.js";
 import { Workspace } from "../workspace/workspace.js";
@@ -78,7 +79,12 @@ export class SessionFiles implements AsyncDisposable {
     await writeOwnerMark(sessionDir, resolved.id);
     if (typeof network !== "object") return new SessionFiles(plan, sessionDir, undefined);
     const { allow } = network;
-    const proxy = await EgressProxy.open({ folder: sessionDirPath(sessionDir), allow, cutReason });
+    const proxy = await EgressProxy.open({
+      folder: sessionDirPath(sessionDir),
+      owner: sessionDirOwner(),
+      allow,
+      cutReason,
+    });
     return new SessionFiles(plan, sessionDir, proxy);
   }
 

@@ -2,10 +2,11 @@
  * - `explore`: shows something of the context or of files
  * - `delegate`: asks a model to read
  * - `measure`: is logged, but shows nothing of the context
+ * - `act`: changes something, or runs code
  * - `note`: reads or writes the session's own notes, and is not logged
  * - `answer`: ends the task, and is not logged
  */
-type Kind = "explore" | "delegate" | "measure" | "note" | "answer";
+type Kind = "explore" | "delegate" | "measure" | "act" | "note" | "answer";
 
 interface AgentFunction {
   readonly kind: Kind;
@@ -28,15 +29,30 @@ export const AGENT_FUNCTIONS: Readonly<Record<string, AgentFunction>> = {
   list_findings: { kind: "note" },
   llm_call: { kind: "delegate", prefix: "L" },
   llm_batch: { kind: "delegate", prefix: "B" },
+  archive_open: { kind: "explore", prefix: OTHER_PREFIX },
+  archive_file: { kind: "explore", prefix: OTHER_PREFIX },
+  archive_search: { kind: "explore", prefix: OTHER_PREFIX },
+  archive_extract: { kind: "act", prefix: OTHER_PREFIX },
+  run_shell: { kind: "act", prefix: "S" },
+  run_python_code: { kind: "act", prefix: OTHER_PREFIX },
+  benchmark_run: { kind: "act", prefix: OTHER_PREFIX },
+  file_write_safe: { kind: "act", prefix: OTHER_PREFIX },
+  log_append: { kind: "act", prefix: OTHER_PREFIX },
+  delegate: { kind: "delegate", prefix: "L" },
+  escalate: { kind: "act", prefix: OTHER_PREFIX },
+  STUCK: { kind: "note" },
+  my_role: { kind: "note" },
+  route_advice: { kind: "note" },
   SHOW_VARS: { kind: "note" },
   FINAL: { kind: "answer" },
   FINAL_VAR: { kind: "answer" },
   SUBMIT: { kind: "answer" },
 };
 
-/** Prefixes kept for functions that do not exist yet. */
-export const RESERVED_PREFIXES: Readonly<Record<string, string>> = {
+/** Of calls that are logged, of functions that only some sessions have. */
+export const OTHER_PREFIXES: Readonly<Record<string, string>> = {
   TOOL: "T",
+  CALL: "C",
   web_fetch: "W",
   recall: "R",
   code_search: "CS",

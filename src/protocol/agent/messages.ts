@@ -9,6 +9,7 @@ import {
   shortText,
   text,
 } from "../schema-parts.js";
+import { chainLogSchema, chainModeSchema, chainReportSchema } from "./chain-report.js";
 
 export const policySchema = z.enum(["off", "ast", "restricted"]);
 
@@ -19,6 +20,16 @@ export const agentOrderSchema = z.strictObject({
   max_grep_results: z.int().positive(),
   require_exploration_before_final: z.boolean(),
   min_exploration_calls: count,
+  /** Who the agent is, as `my_role()` tells it. */
+  role: shortText.optional(),
+  /** Set where turns that consist of tool calls are planned. */
+  chain: z
+    .strictObject({
+      mode: chainModeSchema,
+      parallel_tools: z.boolean(),
+      parallel_mutations: z.boolean(),
+    })
+    .optional(),
 });
 
 /** Characters that were replaced before the cell ran: how many, and the first of them. */
@@ -70,6 +81,9 @@ export const finalAnswerSchema = z.strictObject({
 
 /** What an agent did in one cell. */
 export const agentReportSchema = z.strictObject({
+  /** How a turn with several tool calls was run; null for any other. */
+  chain: chainReportSchema.nullable().optional(),
+  chain_log: chainLogSchema.optional(),
   calls: z.array(agentCallSchema).max(200),
   omitted: count,
   explored: count,

@@ -1,10 +1,10 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { packageVersion } from "../../config/environment.js";
+import { AddressTable } from "../../egress/addresses.js";
 import { CellarError, isCellarError } from "../../errors.js";
 import { AbortTimer } from "../../http/abort-timer.js";
 import { piecesOf, reasonOf } from "../../http/endpoint.js";
-import { AddressTable } from "../../notebook/egress/addresses.js";
 import { lookAt, type TextFile } from "./file.js";
 import { textOfHtml } from "./html-text.js";
 import { recoded, type TextFolder, tooMuch } from "./temp-files.js";

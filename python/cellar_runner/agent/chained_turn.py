@@ -1,0 +1,90 @@
+"""Turns that consist of tool calls: those that do not depend on each other are made side by side."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Iterator, Mapping
+
+from ..errors import ChainRefused, HostError
+from ..pristine import BUILTINS as __builtins__
+from .chain.execute import Invocation, execute
+from .chain.facts import Catalogue, ToolFacts, built_ins
+from .chain.plan import Options, Plan, Refusal, plan
+from .chain.replay import log_of
+from .chain.report import report, sequential_report
+
+
+class ChainedTurns:
+    """Plans each turn before it runs, and keeps the report on the last one."""
+
+    def __init__(
+        self, order: Mapping[str, Any], namespace: Callable[[], dict], host: Callable[[], Any], can_wait: bool
+    ):
+        self._options = Options(order["mode"], order["parallel_tools"], order["parallel_mutations"], can_wait=can_wait)
+        self._namespace = namespace
+        self._host = host
+        self._functions = built_ins()
+        self.report: dict | None = None
+        self.log: list[dict] = []
+
+    def begin(self) -> None:
+        self.report, self.log = None, []
+
+    def planned(self, code: str) -> Callable[[], None] | None:
+        """What runs the turn instead of its code; None if it is run as any other cell."""
+        toolbox = self._host()
+        tools = _RegistryFacts(toolbox) if toolbox is not None else {}
+        made = plan(code, Catalogue(self._functions, tools), self._namespace(), self._options)
+        if isinstance(made, Refusal):
+            raise ChainRefused(made.message)
+        if not isinstance(made, Plan):
+            self.report = sequential_report(made)
+            return None
+        return lambda: self._run(made, toolbox)
+
+    def _run(self, made, toolbox):
+        def call(invocation: Invocation, chain: dict) -> Any:
+            if toolbox is None:
+                return invocation.invoke()
+            toolbox.chain.place = {"id": chain["chain_id"], "index": chain["chain_index"]}
+            try:
+                return invocation.invoke()
+            finally:
+                toolbox.chain.place = None
+
+        self.report = report(made, [])
+        outcome = execute(made, self._namespace(), call)
+        self.report, self.log = outcome.report, log_of(outcome.calls)
+        if outcome.text:
+            print(outcome.text)
+        if outcome.error is not None:
+            raise outcome.error
+
+
+class _RegistryFacts(Mapping):
+    """What the host says of its tools, asked for by name when a turn uses one."""
+
+    def __init__(self, toolbox: Any) -> None:
+        self._toolbox = toolbox
+
+    def __getitem__(self, name: str) -> ToolFacts:
+        spec = self._spec(name)
+        if spec is None:
+            raise KeyError(name)
+        names = tuple(one["name"] for one in spec["parameters"])
+        declared = spec["reads"] or spec["writes"] or spec["read_only"]
+        reads = tuple(spec["reads"]) if declared else None
+        writes = tuple(spec["writes"]) if declared else None
+        return ToolFacts(spec["read_only"], spec["chain"] or spec["read_only"], False, reads, writes, names)
+
+    def _spec(self, name):
+        try:
+            return self._toolbox.spec_of(name)
+        except HostError:
+            # The call itself says what is wrong.
+            return None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._toolbox.known_names())
+
+    def __len__(self) -> int:
+        return len(self._toolbox.known_names())

@@ -1,0 +1,381 @@
+"""The host's registry of tools, as Python finds it: `tools.<name>(...)`, `tool_call(name, args)` and others."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import threading
+import types
+from typing import Any, Callable
+
+from ..errors import MODULE, HostError
+from ..module_finder import import_own
+from ..pristine import BUILTINS as __builtins__
+from .argument_types import mismatch
+from .bridge import Bridge, Pending, encoded, single
+
+# The host's functions behind all tools.
+CALL, SPECS, LIST = "tool_call", "tool_specs", "tool_list"
+# Those behind functions of an agent.
+FRESH_PYTHON, APPROVAL, DELEGATION, ROUTE = "run_fresh_python", "ask_approval", "delegate_task", "advise_route"
+OWN_NAMES = (CALL, SPECS, LIST, FRESH_PYTHON, APPROVAL, DELEGATION, ROUTE)
+
+_Parameter = inspect.Parameter
+_UNKNOWN = {"code": "UNKNOWN_TOOL", "retryable": False, "remedy": "list_tools() shows which there are"}
+
+
+class ToolError(HostError):
+    """A tool could not or would not answer.
+
+    `tool` is its name, `code` says why (TIMEOUT, NOT_PERMITTED, ...), `retryable` whether the same call may work later.
+    """
+
+    __module__ = MODULE
+    tool = ""
+    code = "FAILED"
+    retryable = False
+
+
+class ToolList(list):
+    """Tools that were found: a list of dicts, shown one a line."""
+
+    __module__ = MODULE
+
+    def __repr__(self):
+        if not self:
+            return "no tools"
+        lines = ["{}  {}".format(one["signature"] or one["name"], one["about"]).rstrip() for one in self]
+        return "\n".join(lines)
+
+
+class Toolbox:
+    """The tools of a session. `record(name, arguments, work)` logs each call, where there is a log."""
+
+    def __init__(self, service: Any, own: dict[str, Callable], offered: list[str]) -> None:
+        self._service = service
+        self._offered = frozenset(offered)
+        self.has_registry = CALL in self._offered
+        self._bridge = Bridge(service)
+        self._functions: dict[str, Callable] = dict(own)
+        # By group, once somebody has asked.
+        self._specs: dict[str | None, dict] = {}
+        self.record: Callable[[str, dict, Callable[[], Any]], Any] = lambda _name, _arguments, work: work()
+        # What a chained turn says of the calls that it makes.
+        self.chain = threading.local()
+
+    def names(self) -> dict[str, Any]:
+        """What cells get. The functions have no annotations: help() shows their signatures to models."""
+
+        def tool_call(name, args=None):
+            """Call a tool of the host by its name, with a dict of arguments; gives its value.
+
+            Raises ToolError, with `tool`, `code` and `retryable`. `list_tools()` shows which there are.
+
+            >>> tool_call("math_simplify", {"expression": "x^2 + 2x + 1"})
+            """
+            return self.call("TOOL", name, {} if args is None else args)
+
+        def TOOL(name, /, **args):
+            """Call a tool of the host by its name, with arguments by name; gives its value.
+
+            >>> TOOL("math_simplify", expression="x^2 + 2x + 1")
+            """
+            return self.call("TOOL", name, args)
+
+        def CALL(name, arguments="{}"):
+            """Call a tool of the host by its name; arguments and value are JSON texts.
+
+            >>> CALL("math_simplify", '{"expression": "x^2 + 2x + 1"}')
+            """
+            return self._call_by_text(name, arguments)
+
+        def list_tools(pattern="*"):
+            """List the tools: all, those whose name matches a pattern with *, or those about a word.
+
+            >>> list_tools("github.*")
+            """
+            return self._listed(pattern)
+
+        made = {"tools": ToolGroup("tools", self, None), "ToolError": ToolError}
+        for function in (tool_call, TOOL, CALL, list_tools):
+            function.__module__, function.__qualname__ = MODULE, function.__name__
+            made[function.__name__] = function
+        return made
+
+    def _call_by_text(self, name, arguments):
+        try:
+            args = json.loads(arguments)
+        except (TypeError, ValueError) as error:
+            raise ValueError("CALL() takes the arguments as a JSON text: {}".format(error)) from None
+        value = self.call("CALL", name, args)
+        if isinstance(value, Pending):
+            return Pending("CALL", _awaited_text(value), lambda arrived: arrived)
+        return _json(value)
+
+    def _listed(self, pattern):
+        if not isinstance(pattern, str):
+            raise TypeError("list_tools() takes a str, not {}".format(type(pattern).__name__))
+        found = [one for one in self._own_listed() if pattern == "*" or pattern.strip("*") in one["name"]]
+        if not self.has_registry:
+            return ToolList(found)
+        return single(self._bridge, LIST, [{"pattern": pattern}], lambda listed: ToolList([*found, *listed]))
+
+    def _own_listed(self):
+        for name, function in self._functions.items():
+            about = (function.__doc__ or "").partition("\n")[0]
+            yield {"name": name, "signature": name + str(inspect.signature(function)), "about": about}
+
+    def call(self, function: str, name: str, args: dict) -> Any:
+        """One call, logged as that of `function`."""
+        if not isinstance(name, str):
+            raise TypeError("the name of a tool is a str, not {}".format(type(name).__name__))
+        if not isinstance(args, dict) or not all(isinstance(key, str) for key in args):
+            raise TypeError("{} takes a dict of arguments by name".format(name))
+        own = self._functions.get(name)
+        if own is not None:
+            return self.record(function, dict(args, tool=name), lambda: own(**args))
+        if not self.has_registry:
+            raise _failure(name, dict(_UNKNOWN, message="there is no tool {!r}".format(name)))
+        question = {"name": name, "arguments": encoded("what {} was given".format(name), args)}
+        chain = getattr(self.chain, "place", None)
+        if chain is not None:
+            question["chain"] = chain
+        work = lambda: single(self._bridge, CALL, [question], lambda told: self._value(name, told))  # noqa: E731
+        return self.record(function, dict(args, tool=name), work)
+
+    def _value(self, name, told):
+        if "error" in told:
+            raise _failure(name, told["error"])
+        for shown in told["displays"]:
+            self._service.interpreter.displays.display({shown["mime"]: shown["data"]}, raw=True)
+        return told["value"]
+
+    def ask(self, function: str, name: str, content: dict) -> Any:
+        """Asks the host on behalf of one of an agent's functions."""
+        if name not in self._offered:
+            raise HostError("{}() is not available here: the host does not offer it".format(function))
+        return single(self._bridge, name, [content], lambda told: _answer(function, told))
+
+    def specs(self, group: str | None) -> Any:
+        if not self.has_registry:
+            return {"tools": [], "groups": []}
+        return single(self._bridge, SPECS, [{"group": group}], lambda told: _listing(group, told))
+
+    def spec_of(self, name: str) -> dict | None:
+        """What the host says of a tool, or None."""
+        group = name.rpartition(".")[0] or None
+        if group not in self._specs:
+            listing = self.specs(group)
+            self._specs[group] = {spec["name"]: spec for spec in listing["tools"]}
+        return self._specs[group].get(name)
+
+    def known_names(self) -> list[str]:
+        return [name for specs in self._specs.values() for name in specs]
+
+    def function(self, spec: dict) -> Callable:
+        """A function of Python's with the signature and the text of a tool."""
+        return _function(self, spec)
+
+    def own_functions(self) -> dict[str, Callable]:
+        return self._functions
+
+
+class ToolGroup(types.ModuleType):
+    """A group of tools, which asks the host for them when somebody looks. A module, so that help() lists it."""
+
+    def __init__(self, name: str, toolbox: Toolbox, group: str | None) -> None:
+        super().__init__(name, "Tools of the host.")
+        vars(self).update(_toolbox=toolbox, _group=group, _is_loaded=False)
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        self._load()
+        try:
+            return vars(self)[name]
+        except KeyError:
+            near = import_own("difflib").get_close_matches(name, self.__all__, 3, 0.5)
+            hint = (
+                "; did you mean {}?".format(" or ".join(near)) if near else "; dir({}) lists them".format(self.__name__)
+            )
+            raise AttributeError("{} has no tool {}{}".format(self.__name__, name, hint)) from None
+
+    def __dir__(self):
+        self._load()
+        return sorted(self.__all__)
+
+    def __repr__(self):
+        return "<{}: tools of the host; dir({}) lists them, help({}.NAME) explains one>".format(*[self.__name__] * 3)
+
+    def __reduce__(self):
+        raise TypeError("tools belong to the session and cannot be pickled")
+
+    def _load(self):
+        if self._is_loaded:
+            return
+        toolbox = self._toolbox
+        listing = toolbox.specs(self._group)
+        if isinstance(listing, Pending):
+            raise HostError("tools.NAME needs a session that can wait; use await tool_call(name, args) here")
+        made: dict[str, Any] = dict(toolbox.own_functions()) if self._group is None else {}
+        for spec in listing["tools"]:
+            function = toolbox.function(spec)
+            function.__module__ = self.__name__
+            made[function.__name__] = function
+        for group in listing["groups"]:
+            made[group] = ToolGroup("tools." + group, toolbox, group)
+        vars(self).update(made, __all__=list(made), _is_loaded=True)
+
+
+def _function(toolbox, spec):
+    name, parameters = spec["name"], spec["parameters"]
+    own_name = name.rpartition(".")[2]
+    names = [one["name"] for one in parameters]
+    signature = spec["signature"]
+
+    def fields(positional, named):
+        if len(positional) > len(names):
+            raise _wrong(signature, "{} values without a name".format(len(positional)))
+        given = dict(zip(names, positional))
+        for key, value in named.items():
+            if key in given:
+                raise _wrong(signature, "{} twice".format(key))
+            if key not in names and not spec["open"]:
+                raise _wrong(signature, "{}, which it does not take".format(key))
+            given[key] = value
+        for one in parameters:
+            key = one["name"]
+            if key in given and given[key] is None and not one["required"]:
+                # None is how Python says that nothing was given.
+                del given[key]
+            if key in given:
+                problem = mismatch(one["schema"], given[key])
+                if problem is not None:
+                    raise _wrong(signature, "for {} {}".format(key, problem))
+            elif one["required"]:
+                raise _wrong(signature, "no {}".format(key))
+        return given
+
+    def tool(*positional, **named):
+        value = toolbox.call("TOOL", name, fields(positional, named))
+        if not spec["table"]:
+            return value
+        if isinstance(value, Pending):
+            return Pending(name, _awaited_table(value), lambda arrived: arrived)
+        return _table(value)
+
+    async def later(*positional, **named):
+        given = fields(positional, named)
+        value = await _in_thread(lambda: toolbox.call("TOOL", name, given))
+        return _table(value) if spec["table"] else value
+
+    tool.__name__ = tool.__qualname__ = own_name
+    tool.__doc__ = spec["doc"]
+    tool.__signature__ = _signature(spec)  # type: ignore[attr-defined]
+    later.__doc__ = "The same, to be awaited: several run at once with asyncio.gather."
+    tool.aio = later  # type: ignore[attr-defined]
+    return tool
+
+
+def _wrong(signature, what):
+    return TypeError("{} was given {}".format(signature, what))
+
+
+def _signature(spec):
+    """For help() and completion; names that Python does not take can be given as `**{name: value}`."""
+    listed: list[inspect.Parameter] = []
+    kind: Any = _Parameter.POSITIONAL_OR_KEYWORD
+    has_default = False
+    for one in spec["parameters"]:
+        if one["required"] and has_default:
+            kind = _Parameter.KEYWORD_ONLY
+        has_default = has_default or not one["required"]
+        default = _Parameter.empty if one["required"] else _Shown(one["fallback"])
+        annotation = _Shown(one["type"]) if one["type"] else _Parameter.empty
+        try:
+            listed.append(_Parameter(one["name"], kind, default=default, annotation=annotation))
+        except ValueError:
+            continue
+    if spec["open"]:
+        listed.append(_Parameter("fields", _Parameter.VAR_KEYWORD))
+    try:
+        return inspect.Signature(listed)
+    except ValueError:
+        return None
+
+
+class _Shown:
+    """A default or a type, as the host writes it."""
+
+    def __init__(self, text):
+        self._text = text
+
+    def __repr__(self):
+        return self._text
+
+
+def _failure(name, error):
+    failure = ToolError(error["message"])
+    failure.tool, failure.code, failure.retryable = name, error["code"], error["retryable"]
+    failure.hint = error["remedy"]
+    return failure
+
+
+def _answer(function, told):
+    if "error" in told:
+        raise _failure(function, told["error"])
+    return told["value"]
+
+
+def _listing(group, told):
+    if "error" in told:
+        raise _failure(group or "tools", told["error"])
+    return told
+
+
+def _table(value):
+    """A DataFrame of rows, or the rows where pandas is not there."""
+    try:
+        pandas = import_own("pandas")
+    except ImportError:
+        return value
+    if isinstance(value, dict) and isinstance(value.get("rows"), list):
+        return pandas.DataFrame(value["rows"], columns=value.get("columns"))
+    return pandas.DataFrame(value) if isinstance(value, list) else value
+
+
+def _json(value):
+    return json.dumps(value, ensure_ascii=False)
+
+
+async def _awaited_text(pending):
+    return _json(await pending)
+
+
+async def _awaited_table(pending):
+    return _table(await pending)
+
+
+async def _in_thread(work):
+    """Waits in a thread of its own, which ends with the call: a session with threads has no checkpoints."""
+    asyncio = import_own("asyncio")
+    loop = asyncio.get_running_loop()
+    answered = loop.create_future()
+
+    def settle(outcome, error):
+        if answered.done():
+            return
+        if error is None:
+            answered.set_result(outcome)
+        else:
+            answered.set_exception(error)
+
+    def run():
+        try:
+            outcome, failure = work(), None
+        except BaseException as error:
+            outcome, failure = None, error
+        loop.call_soon_threadsafe(settle, outcome, failure)
+
+    threading.Thread(target=run, daemon=True).start()
+    return await answered

@@ -1,0 +1,71 @@
+import type { CallerType, ToolErrorCode } from "../tool.js";
+
+const MOST_KEPT = 10_000;
+const LONGEST_TEXT = 500;
+const MOST_ITEMS = 20;
+const MAX_DEPTH = 4;
+
+/** Where in a chained turn a call stands. */
+export interface ChainPlace {
+  readonly id: string;
+  readonly index: number;
+}
+
+/** One call, as it is kept: arguments and errors are cut, and show no secret. */
+export interface Invocation {
+  readonly tool: string;
+  readonly arguments: unknown;
+  readonly callerType: CallerType;
+  readonly chainId: string | undefined;
+  readonly chainIndex: number | undefined;
+  readonly startedAt: Date;
+  readonly elapsedMs: number;
+  readonly outcome: "ok" | ToolErrorCode;
+  readonly error: string | undefined;
+}
+
+/** The newest calls, oldest first. */
+export class InvocationLog {
+  readonly #kept: Invocation[] = [];
+  readonly #listeners = new Set<(invocation: Invocation) => void>();
+  #total = 0;
+
+  get invocations(): readonly Invocation[] {
+    return [...this.#kept];
+  }
+
+  /** Also counts those that are not kept any more. */
+  get total(): number {
+    return this.#total;
+  }
+
+  onInvocation(listener: (invocation: Invocation) => void): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+
+  add(invocation: Invocation): void {
+    this.#total += 1;
+    this.#kept.push(invocation);
+    // In pieces: dropping one a call would move all others each time.
+    if (this.#kept.length > 2 * MOST_KEPT) this.#kept.splice(0, MOST_KEPT);
+    for (const listener of this.#listeners) listener(invocation);
+  }
+}
+
+/** As much of a value as a log shows. */
+export function shortened(value: unknown, depth = 0): unknown {
+  if (typeof value === "string") {
+    return value.length <= LONGEST_TEXT ? value : `${value.slice(0, LONGEST_TEXT - 1)}…`;
+  }
+  if (typeof value !== "object" || value === null) return value;
+  if (depth >= MAX_DEPTH) return "…";
+  if (Array.isArray(value)) {
+    const items = value.slice(0, MOST_ITEMS).map((item) => shortened(item, depth + 1));
+    return value.length > MOST_ITEMS ? [...items, `… ${value.length - MOST_ITEMS} more`] : items;
+  }
+  const entries = Object.entries(value).slice(0, MOST_ITEMS);
+  return Object.fromEntries(
+    entries.map(([key, item]) => [key.slice(0, LONGEST_TEXT), shortened(item, depth + 1)]),
+  );
+}

@@ -1,0 +1,21 @@
+/** About how many bytes a value takes as JSON; stops counting beyond `most`. */
+export function sizeOf(value: unknown, most: number): number {
+  let size = 0;
+  const stack: unknown[] = [value];
+  while (stack.length > 0 && size <= most) {
+    const item = stack.pop();
+    if (typeof item === "string") size += item.length + 2;
+    else if (typeof item !== "object" || item === null) size += 8;
+    else if (ArrayBuffer.isView(item)) size += item.byteLength;
+    else if (Array.isArray(item)) {
+      size += 2 + item.length;
+      for (const one of item) stack.push(one);
+    } else {
+      for (const [key, one] of Object.entries(item)) {
+        size += key.length + 4;
+        stack.push(one);
+      }
+    }
+  }
+  return size;
+}
