@@ -2,8 +2,10 @@
 
 import _thread
 import os
+import sys
 import tempfile
 import threading
+import time
 import traceback
 import unittest
 from unittest import mock
@@ -13,6 +15,7 @@ from chain_case import DEP, ChainCase
 from cellar_runner.agent.chain import crew
 from cellar_runner.agent.chain.execute import execute
 from cellar_runner.agent.chain.plan import Options, Sequential
+from cellar_runner.agent.chain.report import sequential_report
 from cellar_runner.agent.chain.scope import Scope
 
 PATIENCE = 20
@@ -119,6 +122,17 @@ class FailureTest(ChainCase):
         self.assertEqual(repr(outcome.error), "ValueError('first')")
         self.assertEqual(self.variables(), {})
 
+    def test_a_call_that_waits_for_its_turn_is_not_made_after_a_failure(self):
+        """Fails if the calls of a wave are all made, whatever happens."""
+
+        def failing(_prompt):
+            raise ValueError
+
+        self.functions["llm_call"] = failing
+        options = Options("dep", parallel_tools=False, parallel_mutations=True)
+        self.chain("a = llm_call('x')\nb = log_append('n', 't')", options)
+        self.assertEqual(self.called, [("llm_call", "x")])
+
     def test_no_effect_happens_after_a_line_that_fails(self):
         """Fails if tools with effects need not wait for the steps before them."""
         code = "a = peek(1)\nb = peek(1, a)\nrun_shell('x')"
@@ -190,8 +204,11 @@ class ParallelTest(ChainCase):
     def test_threads_are_gone_afterwards(self):
         """Fails if they are not joined; a session with threads cannot be checkpointed."""
         before = threading.active_count()
-        self.chain("a = peek(1)\nb = peek(2)\nc = peek(3)")
-        self.assertEqual(threading.active_count(), before)
+        self.addCleanup(sys.setswitchinterval, sys.getswitchinterval())
+        sys.setswitchinterval(1e-6)
+        for _ in range(50):
+            self.chain("a = peek(1)\nb = peek(2)\nc = peek(3)")
+            self.assertEqual(threading.active_count(), before)
 
     def test_without_threads_the_steps_run_one_by_one(self):
         """Fails if the error of start() is passed on, as in Pyodide."""
@@ -212,12 +229,12 @@ class ParallelTest(ChainCase):
 class InterruptTest(ChainCase):
     def test_an_interrupt_ends_the_chain_though_a_tool_hangs(self):
         """Bug g: fails if the threads are waited for, or if the interrupt is taken for the failure of a step."""
-        released, begun = threading.Event(), threading.Barrier(2, timeout=PATIENCE)
+        released, begun, left = threading.Event(), threading.Barrier(2, timeout=PATIENCE), []
         self.addCleanup(released.set)
 
         def hanging(_prompt):
             begun.wait()
-            released.wait(PATIENCE)
+            left.append(released.wait(PATIENCE))
 
         def interrupting(pattern):
             begun.wait()
@@ -228,7 +245,7 @@ class InterruptTest(ChainCase):
         code = "a = grep('x')\nb = llm_call('y')\nc = peek(1)\nd = peek(2)\ne = run_shell('z')"
         outcome = self.chain(code, Options("dep", most_at_once=2))
         self.assertIsInstance(outcome.error, KeyboardInterrupt)
-        self.assertFalse(released.is_set())
+        self.assertEqual(left, [])
         self.assertNotIn("b", self.variables())
         self.assertNotIn("e", self.variables())
         self.assertNotIn("run_shell", [call[0] for call in self.called])
@@ -244,6 +261,30 @@ class InterruptTest(ChainCase):
         self.assertIsInstance(outcome.error, KeyboardInterrupt)
         self.assertEqual((self.variables(), outcome.text), ({"a": "a"}, "[a]: a"))
         self.assertEqual(self.files["/w/a.txt"], "old")
+
+    def test_no_wave_begins_after_an_interrupt(self):
+        """Fails if lines before the interrupted one are still run, as after a failure."""
+
+        def interrupted(_prompt):
+            raise KeyboardInterrupt
+
+        self.functions["llm_call"] = interrupted
+        outcome = self.chain("a = peek(1)\nb = grep(a)\nc = llm_call('x')")
+        self.assertIsInstance(outcome.error, KeyboardInterrupt)
+        self.assertNotIn("grep", [call[0] for call in self.called])
+
+    def test_a_crew_that_was_stopped_takes_no_more_jobs(self):
+        """Fails if workers look for their next job only."""
+        team, done = crew.Crew(2), []
+
+        def blocking():
+            _thread.interrupt_main()
+            while not team._is_stopped:
+                time.sleep(0.001)
+
+        with mock.patch.object(crew, "LEAVING_SECONDS", PATIENCE), self.assertRaises(KeyboardInterrupt):
+            team.run([blocking, blocking, lambda: done.append(1)])
+        self.assertEqual(done, [])
 
     def test_what_waits_for_its_turn_is_not_begun_any_more(self):
         """Fails if workers go on with the next job after an interrupt."""
@@ -285,6 +326,29 @@ class CallerTest(ChainCase):
             self.assertEqual([scope.caller()["chain_index"] for _ in range(3)], [0, 1, 2])
         with scope.cell(None):
             self.assertEqual(scope.caller(), {"caller_type": "cell"})
+
+
+class ReportTest(ChainCase):
+    def test_the_report_has_what_the_host_expects(self):
+        """As in src/protocol/agent/chain-report.ts."""
+        report = self.chain("a = peek(1)\ntools.db.put('k', 1)\nb = grep(a)\nc = peek(2)\nd = peek(1, 'none')").report
+        timeline = [dict(wave, elapsed_ms=0) for wave in report.pop("wave_timeline")]
+        self.assertRegex(report.pop("chain_id"), "^[0-9a-f]{12}$")
+        self.assertEqual(
+            report,
+            {
+                "mode_requested": "dep",
+                "mode_used": "dep",
+                "fallback_to_seq": False,
+                "reason": None,
+                "parallel_mutations_enabled": False,
+                "waves": 2,
+                "steps": 5,
+            },
+        )
+        self.assertEqual([wave["wave_index"] for wave in timeline], [0, 1])
+        self.assertEqual(timeline[1], {"wave_index": 1, "tools": ["grep"], "mode_used": "seq", "elapsed_ms": 0})
+        self.assertEqual(set(sequential_report(self.plan("for n in x:\n    peek(n)\n    grep(n)"))), set(report) | {"chain_id", "wave_timeline"})
 
 
 class OutputTest(ChainCase):

@@ -78,6 +78,9 @@ class GateTest(PlanCase):
             self.refused("a = peek(1)\n{}('x')".format(name), name, "turn of its own")
             self.refused("for n in x:\n    peek(n)\n    {}('x')".format(name), name, options=Options("seq"))
             self.sequential("{}('x')".format(name))
+        everything = self.catalogue.functions["delegate"]._replace(is_read_only=True, is_chain_enabled=True)
+        self.catalogue = Catalogue(dict(self.catalogue.functions, delegate=everything))
+        self.refused("a = peek(1)\ndelegate('x')", "delegate")
 
     def test_tools_with_effects_must_be_enabled_for_chains(self):
         """Bug i: fails if is_chain_enabled is not looked at."""
@@ -97,7 +100,7 @@ class GateTest(PlanCase):
 
     def test_a_name_that_is_computed_is_not_run_in_a_chain(self):
         """Fails if a tool without facts is taken for one that only reads."""
-        self.refused("a = peek(1)\nTOOL(a, x=1)", "TOOL(dynamic)")
+        self.refused("a = peek(1)\nTOOL(a, x=1)", "TOOL(dynamic)", "write the name")
         self.refused("a = peek(1)\ntool_call('db.' + a, {})", "tool_call(dynamic)")
         self.sequential("TOOL(name, x=1)")
 
@@ -240,7 +243,7 @@ class WaveTest(PlanCase):
 
     def test_effects_run_side_by_side_only_if_asked_for_and_only_the_safe_ones(self):
         """Fails if parallel_mutations is not looked at, or holds for every tool."""
-        code = "file_write_safe('/w/x', '1')\nlog_append('n', 't')\ntools.db.put('k', 1)"
+        code = "file_write_safe('/w/x', '1')\nlog_append('n', 't')\nmark_finding('k')"
         for asked, expected in ((False, 0), (True, 2)):
             [wave] = self.plan(code, Options("dep", parallel_mutations=asked)).waves
             self.assertEqual((len(wave.together), len(wave.in_turn)), (expected, 3 - expected))

@@ -32,10 +32,11 @@ class Crew:
                 job()
             return
         waiting.reverse()
-        threads = self._start(waiting)
-        if not threads:
-            self._work(waiting)
+        threads: list[tuple] = []
         try:
+            self._start(waiting, threads)
+            if not threads:
+                self._work(waiting)
             for _thread, done in threads:
                 while not done.acquire(True, GLANCE_SECONDS):
                     pass
@@ -46,20 +47,20 @@ class Crew:
         for thread, _done in threads:
             thread.join()
 
-    def _start(self, waiting):
-        threads = []
+    def _start(self, waiting, threads):
         for _ in range(min(self._most_at_once, len(waiting))):
             done = _allocate_lock()
             done.acquire()
             # Each has the context variables of the cell.
             work = (_copy_context().run, self._work, waiting, done)
             thread = _Thread(target=work[0], args=work[1:], name="chain", daemon=True)
+            # Before it starts, since an interrupt may come in the middle of that.
+            threads.append((thread, done))
             try:
                 thread.start()
             except RuntimeError:
+                threads.pop()
                 break
-            threads.append((thread, done))
-        return threads
 
     def _work(self, waiting, done=None):
         try:
@@ -78,4 +79,5 @@ class Crew:
         """What waits for the host is answered when the cell is stopped; what works on is not waited for."""
         until = _now() + LEAVING_SECONDS
         for thread, _done in threads:
-            thread.join(max(0.0, until - _now()))
+            if thread.ident is not None:
+                thread.join(max(0.0, until - _now()))
