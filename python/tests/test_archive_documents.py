@@ -1,4 +1,5 @@
 """PDF, DOCX, XLSX, PPTX, EPUB and HTML: their text, and the places in it."""
+
 import importlib.util
 import io
 import unittest
@@ -20,8 +21,12 @@ PARAGRAPHS = (
 class OfficeTest(ArchiveCase):
     def test_word(self):
         notes = ("word/footnotes.xml", "<w:f xmlns:w='w'><w:p><w:t>a footnote</w:t></w:p></w:f>")
-        archive = self.archives.open(self.write("a.docx", docx(PARAGRAPHS, notes, ("word/media/image1.png", b"\x89PNG\0"))))
-        self.assertEqual(repr(archive), "a.docx: docx, 2 parts, 1 file, 5 bytes\ndocument\nfootnotes\nword/media/image1.png  5")
+        archive = self.archives.open(
+            self.write("a.docx", docx(PARAGRAPHS, notes, ("word/media/image1.png", b"\x89PNG\0")))
+        )
+        self.assertEqual(
+            repr(archive), "a.docx: docx, 2 parts, 1 file, 5 bytes\ndocument\nfootnotes\nword/media/image1.png  5"
+        )
         self.assertEqual(archive.file("document"), "First paragraph\na\tb\nc\nx\ty\n<last>")
         self.assertEqual(archive.file("word/media/image1.png"), b"\x89PNG\0")
         (hit,) = self.archives.search("FOOT")
@@ -35,7 +40,9 @@ class OfficeTest(ArchiveCase):
         )
         self.archives.open(xlsx(rows, "<si><r><t>sha</t></r><r><t>red</t></r><rPh><t>aid</t></rPh></si>"))
         self.assertEqual(self.archives.file("Data"), "shared\tinline\n3.5\t\t\tTRUE\tXFD: far")
-        self.assertEqual([(hit.file, hit.place) for hit in self.archives.search("a")], [("Data", "A1"), ("Data", "XFD3")])
+        self.assertEqual(
+            [(hit.file, hit.place) for hit in self.archives.search("a")], [("Data", "A1"), ("Data", "XFD3")]
+        )
 
     def test_excel_of_a_library(self):
         if importlib.util.find_spec("openpyxl") is None:
@@ -97,7 +104,12 @@ class HtmlTest(ArchiveCase):
         self.assertEqual(self.text("<html><meta charset=unicode_escape>\\u0041\xe9".encode("latin-1")), "\\u0041é")
 
     def test_unfinished_markup(self):
-        for page, text in (("<html><p", ""), ("<html>a<!--", "a"), ("<html>x<script>", "x"), ("<html><p title='>a", "a")):
+        for page, text in (
+            ("<html><p", ""),
+            ("<html>a<!--", "a"),
+            ("<html>x<script>", "x"),
+            ("<html><p title='>a", "a"),
+        ):
             self.assertEqual(self.text(page), text, page)
 
 
@@ -147,7 +159,9 @@ class PdfTest(ArchiveCase):
 
     def test_forms_pictures_and_metadata(self):
         resources = b"/XObject << /Fm 8 0 R /Im 9 0 R >>"
-        form = stream(b"/Type /XObject /Subtype /Form /Resources << /Font << /F1 5 0 R >> >>", b"BT /F1 9 Tf (in a form) Tj ET")
+        form = stream(
+            b"/Type /XObject /Subtype /Form /Resources << /Font << /F1 5 0 R >> >>", b"BT /F1 9 Tf (in a form) Tj ET"
+        )
         objects = page_objects(b"/Fm Do /Im Do BI /W 1 /H 1 ID \x00EI\x01 EI BT ET", resources=resources, o8=form)
         objects[9] = stream(b"/Type /XObject /Subtype /Image /Width 1 /Height 1", b"\0\0\0")
         objects[10] = b"<< /Title <FEFF00C9> /Author (Ada \\(L.\\)) >>"
@@ -158,7 +172,10 @@ class PdfTest(ArchiveCase):
 
     def test_object_streams_and_their_table(self):
         inner = [(1, b"<< /Type /Catalog /Pages 2 0 R >>"), (2, b"<< /Type /Pages /Kids [3 0 R] >>")]
-        inner += [(3, b"<< /Type /Page /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>"), (5, page_objects(b"")[5])]
+        inner += [
+            (3, b"<< /Type /Page /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>"),
+            (5, page_objects(b"")[5]),
+        ]
         heads, bodies = b"", b""
         for number, body in inner:
             heads += b"%d %d " % (number, len(bodies))
@@ -169,14 +186,25 @@ class PdfTest(ArchiveCase):
         for number, body in ((4, stream(b"", b"BT /F1 9 Tf (packed) Tj ET")), (6, pack)):
             places[number] = len(data)
             data += b"%d 0 obj\n%s\nendobj\n" % (number, body)
-        rows = [(0, 0, 0), (2, 6, 0), (2, 6, 1), (2, 6, 2), (1, places[4], 0), (2, 6, 3), (1, places[6], 0), (1, len(data), 0)]
+        rows = [
+            (0, 0, 0),
+            (2, 6, 0),
+            (2, 6, 1),
+            (2, 6, 2),
+            (1, places[4], 0),
+            (2, 6, 3),
+            (1, places[6], 0),
+            (1, len(data), 0),
+        ]
         plain = [bytes((kind,)) + place.to_bytes(2, "big") + bytes((index,)) for kind, place, index in rows]
         # With PNG's "up" predictor, as most writers do.
         above, packed = bytes(4), b""
         for row in plain:
             packed += b"\2" + bytes((one - other) & 255 for one, other in zip(row, above))
             above = row
-        table = stream(b"/Type /XRef /Size 8 /W [1 2 1] /Root 1 0 R /DecodeParms << /Predictor 12 /Columns 4 >>", packed)
+        table = stream(
+            b"/Type /XRef /Size 8 /W [1 2 1] /Root 1 0 R /DecodeParms << /Predictor 12 /Columns 4 >>", packed
+        )
         data += b"7 0 obj\n%s\nendobj\nstartxref\n%d\n%%%%EOF" % (table, len(data))
         archive = self.archives.open(data)
         self.assertEqual((str(archive.file(1)), archive.notes), ("packed", []))
