@@ -94,7 +94,17 @@ describe("the tools of an OpenAPI document", () => {
     const wide = Object.fromEntries(
       Array.from({ length: 40 }, (_, at) => [`m${at}`, schema("Wide")]),
     );
-    const bodies = ["Loop", "Nowhere", "Wide", "Outside"].map((name) => [
+    // Each level is ten times as large as the one below: more than any memory holds.
+    const towers = Array.from({ length: 20 }, (_, level) => [
+      `Tower${level}`,
+      {
+        type: "object",
+        properties: Object.fromEntries(
+          Array.from({ length: 10 }, (_, at) => [`m${at}`, schema(`Tower${level + 1}`)]),
+        ),
+      },
+    ]);
+    const bodies = ["Loop", "Nowhere", "Wide", "Tower0", "Outside"].map((name) => [
       `/${name}`,
       {
         post: {
@@ -110,6 +120,7 @@ describe("the tools of an OpenAPI document", () => {
       paths: { ...Object.fromEntries(bodies), "/self": { $ref: "#/paths/~1self" } },
       components: {
         schemas: {
+          ...Object.fromEntries(towers),
           Loop: schema("Pool"),
           Pool: schema("Loop"),
           Wide: {
@@ -125,6 +136,7 @@ describe("the tools of an OpenAPI document", () => {
       "post_Loop",
       "post_Nowhere",
       "post_Wide",
+      "post_Tower0",
       "post_Outside",
     ]);
     expect(JSON.stringify(tools).length).toBeLessThan(100_000);
