@@ -181,7 +181,7 @@ describe("the everything server over Streamable HTTP", () => {
   });
 
   it("is killed in the middle of a call, and used again when it is back", async () => {
-    const own = await EverythingOverHttp.start();
+    await using own = await EverythingOverHttp.start();
     const source = open({ url: own.url });
     const long = call(
       source,
