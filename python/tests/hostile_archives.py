@@ -245,7 +245,6 @@ LIES = (
     ),
 )
 NAMES = (
-<<<<<<< HEAD
     (
         "a name with ..",
         lambda: zipped(("../../evil.txt", "x"), GOOD_MEMBER),
@@ -303,7 +302,7 @@ NAMES = (
     (
         "a name too long for a file",
         lambda: zipped(("n" * 300, "x"), GOOD_MEMBER),
-        (("extract", None, is_refused("too long")),),
+        (("extract", None, is_refused("too long for a file")),),
     ),
     (
         "a file that is also a folder",
@@ -320,22 +319,6 @@ NAMES = (
         lambda: raw_zip_name(b"\x84.txt"),
         (("open", None, texts("ä.txt")), ("file", "ä.txt", nothing_harmful)),
     ),
-=======
-    ("a name with ..", lambda: zipped(("../../evil.txt", "x"), GOOD_MEMBER), (("extract", None, is_refused("leads out of the folder")), ("extract", "../../evil.txt", "leads out"), ("file", 0, nothing_harmful))),
-    ("a name with .. in the middle", lambda: zipped(("a/../../evil.txt", "x"), GOOD_MEMBER), (("extract", None, is_refused("leads out")),)),
-    ("an absolute name", lambda: zipped(("/tmp/evil.txt", "x"), GOOD_MEMBER), (("extract", None, is_refused("absolute")),)),
-    ("a name of Windows", lambda: zipped(("C:\\evil.txt", "x"), GOOD_MEMBER), (("extract", None, is_refused("absolute")),)),
-    ("backslashes that lead out", lambda: zipped(("a\\..\\..\\evil.txt", "x"), GOOD_MEMBER), (("extract", None, is_refused("leads out")),)),
-    ("a name with NUL", lambda: raw_zip_name(b"safe\0/../../evil"), (("extract", None, lambda result: len(result) == 0),)),
-    ("a name with a line break", lambda: zipped(("a\nb", "x"), GOOD_MEMBER), (("extract", None, is_refused("control characters")),)),
-    ("an empty name", lambda: zip_of_raw(b"", b"x", 1, 0, zlib.crc32(b"x")), (("extract", None, lambda result: "no name" in repr(result)),)),
-    ("a name that is only dots", lambda: zipped(("./.", "x"), GOOD_MEMBER), (("extract", None, is_refused("no name")),)),
-    ("a name of 60,000 characters", lambda: zipped(("n" * 60_000, "x")), (("open", None, "names of too many characters"),)),
-    ("a name too long for a file", lambda: zipped(("n" * 300, "x"), GOOD_MEMBER), (("extract", None, is_refused("too long for a file")),)),
-    ("a file that is also a folder", lambda: zipped(("a", "x"), ("a/b", "y")), (("extract", None, is_refused("which is not a folder")),)),
-    ("a name that is no UTF-8, marked as it", lambda: patched(zipped(("ä.txt", "x")), (b"PK\1\2", 46, b"\xff\xff")), (("open", None, "damaged"),)),
-    ("a name in code page 437", lambda: raw_zip_name(b"\x84.txt"), (("open", None, texts("ä.txt")), ("file", "ä.txt", nothing_harmful))),
->>>>>>> tools-archives
     ("a name in unmarked UTF-8", lambda: raw_zip_name("ä.txt".encode()), (("open", None, texts("ä.txt")),)),
     (
         "a TAR name that is no UTF-8",
@@ -533,17 +516,13 @@ PDF = (
     ),
     ("lists in lists", lambda: broken_page(o4=b"[" * 100_000), (("file", 1, "lists in each other"),)),
     ("dicts in dicts on a page", lambda: page(b"<<" * 50_000), (("file", 1, "lists in each other"),)),
-<<<<<<< HEAD
     (
         "a font with a map of 4,000 million codes",
         lambda: mapped(b"1 beginbfrange <00000000> <FFFFFFFF> <0041> endbfrange"),
         (("file", 1, nothing_harmful),),
     ),
-    (
-        "tables that refer to each other",
-        lambda: page(b"").replace(b"/Size", b"/Prev 9 /Size"),
-        (("open", None, nothing_harmful),),
-    ),
+    ("a table before itself", lambda: circular_tables(), (("file", 1, lambda text: text == "text"),)),
+    ("a pack of objects in itself", lambda: packed_in_itself(), (("open", None, nothing_harmful),)),
     (
         "a table at a place beyond the end",
         lambda: page(b"BT /F1 9 Tf (found) Tj ET").replace(b"startxref\n", b"startxref\n99999"),
@@ -554,13 +533,6 @@ PDF = (
         lambda: broken_page(o4=stream(b"/DecodeParms << /Predictor 12 /Columns 4294967295 >>", b"\2BT ET")),
         (("file", 1, nothing_harmful),),
     ),
-=======
-    ("a font with a map of 4,000 million codes", lambda: mapped(b"1 beginbfrange <00000000> <FFFFFFFF> <0041> endbfrange"), (("file", 1, nothing_harmful),)),
-    ("a table before itself", lambda: circular_tables(), (("file", 1, lambda text: text == "text"),)),
-    ("a pack of objects in itself", lambda: packed_in_itself(), (("open", None, nothing_harmful),)),
-    ("a table at a place beyond the end", lambda: page(b"BT /F1 9 Tf (found) Tj ET").replace(b"startxref\n", b"startxref\n99999"), (("file", 1, lambda text: text == "found"),)),
-    ("a predictor for rows of 4 GB", lambda: broken_page(o4=stream(b"/DecodeParms << /Predictor 12 /Columns 4294967295 >>", b"\2BT ET")), (("file", 1, nothing_harmful),)),
->>>>>>> tools-archives
     ("a string that never ends", lambda: page(b"BT /F1 9 Tf (" + b"x" * 100_000), (("file", 1, nothing_harmful),)),
     (
         "pages by the hundred thousand",
@@ -604,7 +576,9 @@ def circular_tables():
 def packed_in_itself():
     """A table by which object 6 is in the pack 7, which is in the pack 6; page 3 is in one of them."""
     data = broken_page()
-    rows = b"".join(bytes(row) for row in ((0, 0, 0), (2, 6, 0), (2, 6, 1), (2, 7, 2), (2, 6, 0), (2, 7, 1), (2, 7, 0), (2, 6, 0)))
+    rows = b"".join(
+        bytes(row) for row in ((0, 0, 0), (2, 6, 0), (2, 6, 1), (2, 7, 2), (2, 6, 0), (2, 7, 1), (2, 7, 0), (2, 6, 0))
+    )
     table = stream(b"/Type /XRef /Size 8 /W [1 1 1] /Root 1 0 R", rows)
     return data + b"9 0 obj\n" + table + b"\nendobj\nstartxref\n%d\n%%%%EOF" % len(data)
 
