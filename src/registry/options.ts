@@ -19,7 +19,7 @@ export interface RegistryOptions {
   readonly catalogue?: boolean | readonly string[] | undefined;
   /** The `mcpServers` block of an MCP client, or the whole of its settings. */
   readonly mcpServers?: unknown;
-  readonly openapi?: readonly OpenApiOptions[] | undefined;
+  readonly openApi?: readonly OpenApiOptions[] | undefined;
   /** `web_fetch`, and `web_search` where there is a provider; true: all public hosts. */
   readonly web?: boolean | WebOptions | undefined;
   /** Sources of your own. */

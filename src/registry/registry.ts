@@ -123,6 +123,16 @@ export class ToolRegistry implements AsyncDisposable {
       });
     try {
       const output = await this.#invoke(name, given, caller, options);
+      if (caller === "host" && output.inSession !== undefined) {
+        throw new ToolError(
+          "UNAVAILABLE",
+          `${name} works on the files and processes of a session`,
+          {
+            isRetryable: false,
+            remedy: "call it from Python in an AgentRepl",
+          },
+        );
+      }
       note("ok");
       return output;
     } catch (error) {
@@ -171,7 +181,7 @@ export class ToolRegistry implements AsyncDisposable {
       if (edited !== undefined) asked = entry.check.read(edited);
     }
     const placed = this.#secrets.place(asked);
-    const { value, displays } = await gate.run(signal, (own) =>
+    const { value, displays, inSession } = await gate.run(signal, (own) =>
       tool.run({ arguments: placed, signal: own, onProgress }),
     );
     const size = sizeOf(value, gate.maxResultBytes) + sizeOf(displays, gate.maxResultBytes);
@@ -181,7 +191,7 @@ export class ToolRegistry implements AsyncDisposable {
         remedy: "ask for less, or for a part",
       });
     }
-    return { value: this.#secrets.redact(value), displays };
+    return { value: this.#secrets.redact(value), displays, inSession };
   }
 
   #permit({ name, tool }: Entry, caller: CallerType, isPrivate: boolean): void {
@@ -190,11 +200,12 @@ export class ToolRegistry implements AsyncDisposable {
       throw new ToolError("NOT_PERMITTED", `${name} reaches the network, and this is private`);
     }
     const { allowedCallers } = tool;
-    // What may be part of a chain may be called alone too.
+    // What may be part of a chain may be called alone too; what only reads may be part of one.
     const isCallable =
       caller === "host" ||
       allowedCallers.includes(caller) ||
-      (caller === "cell" && allowedCallers.includes("chain"));
+      (caller === "cell" && allowedCallers.includes("chain")) ||
+      (caller === "chain" && tool.isReadOnly && allowedCallers.includes("cell"));
     if (!isCallable) {
       const callers = allowedCallers.join(", ");
       throw new ToolError(

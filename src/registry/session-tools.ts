@@ -33,13 +33,19 @@ export function sessionTools(registry: ToolRegistry, { isPrivate }: SessionOptio
       const call = read(callInput, input);
       try {
         const caller = call.chain ? "chain" : "cell";
-        const { value, displays = [] } = await registry.call(call.name, call.arguments, {
+        const {
+          value,
+          displays = [],
+          inSession,
+        } = await registry.call(call.name, call.arguments, {
           caller,
           chain: call.chain ?? undefined,
           signal,
           isPrivate: isPrivate?.() ?? false,
         });
-        return { value, displays };
+        return inSession === undefined
+          ? { value, displays }
+          : { value, displays, in_session: inSession };
       } catch (error) {
         return { error: told(error) };
       }

@@ -7,13 +7,14 @@ import { checkToolNames } from "./arguments.js";
 import type { BuiltinTool } from "./declarations/source.js";
 import { functionSource } from "./function-source.js";
 import type { RegistryOptions, WebOptions } from "./options.js";
+import { sessionBuiltins } from "./session-builtins.js";
 import type { RegisteredTool, ToolSource } from "./tool.js";
 
 /** All sources that the options name. What reads each kind is loaded when there is one. */
 export async function openSources(options: RegistryOptions): Promise<readonly ToolSource[]> {
-  const { tools, files = [], catalogue = false, openapi = [], sources = [] } = options;
+  const { tools, files = [], catalogue = false, openApi = [], sources = [] } = options;
   const web = options.web === undefined ? undefined : await openWeb(options.web);
-  const builtins = await webBuiltins(web);
+  const builtins = { ...sessionBuiltins(), ...(await webBuiltins(web)) };
   const opened: ToolSource[] = [];
   if (tools !== undefined) opened.push(functionSource(tools));
   if (web !== undefined) opened.push(web);
@@ -28,9 +29,9 @@ export async function openSources(options: RegistryOptions): Promise<readonly To
     const { mcpSources } = await import("./mcp/sources.js");
     opened.push(...mcpSources(serversIn(options.mcpServers)));
   }
-  if (openapi.length > 0) {
+  if (openApi.length > 0) {
     const { openApiSource } = await import("./openapi/source.js");
-    opened.push(...openapi.map(openApiSource));
+    opened.push(...openApi.map(openApiSource));
   }
   opened.push(...sources);
   checkGroups(opened);

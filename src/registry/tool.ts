@@ -62,6 +62,14 @@ export interface ToolOutput {
   /** Numbers, strings, lists and plain objects. */
   readonly value: unknown;
   readonly displays?: readonly ToolDisplay[] | undefined;
+  /** Set where the calling session does the work itself, now that the host has allowed it. */
+  readonly inSession?: SessionWork | undefined;
+}
+
+/** A function of the session, with the arguments of the call. */
+export interface SessionWork {
+  readonly function: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
 }
 
 /** A tool that can be called. `run` fails with a `ToolError`, or with anything else that went wrong. */

@@ -6,10 +6,12 @@ import os
 from typing import Any, Callable, NoReturn
 
 from ..errors import ExplorationRequired, HostError, final_exit
+from ..host.toolbox import FRESH_PYTHON
 from ..pristine import BUILTINS as __builtins__
 from ..protocol.agent_functions import NAMES
 from ..values.reprs import exact, is_a, type_name
 from . import action_functions, final, functions
+from .actions import session_tools
 from .call_log import CallLog
 from .chained_turn import ChainedTurns
 from .findings import Findings
@@ -167,6 +169,11 @@ class AgentTools:
         if toolbox is None:
             raise HostError("{}() is not available here: the host does not offer it".format(function))
         return toolbox.ask(function, name, content)
+
+    def session_functions(self) -> dict[str, Callable]:
+        """Behind tools of the host's catalogue that work on this session."""
+        ask = lambda content: self.ask_host("python_eval", FRESH_PYTHON, content)  # noqa: E731
+        return session_tools.functions(self.workspace, ask)
 
     def functions(self) -> dict[str, Callable]:
         made = dict(functions.functions(self), **action_functions.functions(self))

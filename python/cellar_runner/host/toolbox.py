@@ -60,6 +60,8 @@ class Toolbox:
         # By group, once somebody has asked.
         self._specs: dict[str | None, dict] = {}
         self.record: Callable[[str, dict, Callable[[], Any]], Any] = lambda _name, _arguments, work: work()
+        # What the session does itself when a tool of the host says so.
+        self.session_functions: dict[str, Callable] = {}
         # What a chained turn says of the calls that it makes.
         self.chain = threading.local()
 
@@ -146,9 +148,19 @@ class Toolbox:
     def _value(self, name, told):
         if "error" in told:
             raise _failure(name, told["error"])
+        if "in_session" in told:
+            return self._work(name, told["in_session"])
         for shown in told["displays"]:
             self._service.interpreter.displays.display({shown["mime"]: shown["data"]}, raw=True)
         return told["value"]
+
+    def _work(self, name, order):
+        """Does what the host has allowed, where only the session can do it."""
+        function = self.session_functions.get(order["function"])
+        if function is None:
+            message = "{} works only in the REPL of an agent".format(name)
+            raise _failure(name, {"code": "UNAVAILABLE", "message": message, "retryable": False, "remedy": None})
+        return function(**order["arguments"])
 
     def ask(self, function: str, name: str, content: dict) -> Any:
         """Asks the host on behalf of one of an agent's functions."""

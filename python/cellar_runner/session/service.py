@@ -282,6 +282,7 @@ class Service:
             self._builtins.update(tools.functions(self, params["tools"]))
             if self.agent is not None and self.toolbox is not None:
                 self.toolbox.record = self.agent.record
+                self.toolbox.session_functions = self.agent.session_functions()
         bridge.publish(self._builtins)
         return {}
 
