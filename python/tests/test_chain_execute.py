@@ -348,7 +348,10 @@ class ReportTest(ChainCase):
         )
         self.assertEqual([wave["wave_index"] for wave in timeline], [0, 1])
         self.assertEqual(timeline[1], {"wave_index": 1, "tools": ["grep"], "mode_used": "seq", "elapsed_ms": 0})
-        self.assertEqual(set(sequential_report(self.plan("for n in x:\n    peek(n)\n    grep(n)"))), set(report) | {"chain_id", "wave_timeline"})
+        self.assertEqual(
+            set(sequential_report(self.plan("for n in x:\n    peek(n)\n    grep(n)"))),
+            set(report) | {"chain_id", "wave_timeline"},
+        )
 
 
 class OutputTest(ChainCase):

@@ -103,6 +103,14 @@ class ReplayTest(ChainCase):
         self.assertIn("only part of the result", self.replayed(code, log).got["missing"])
         self.assertLess(len(json.dumps(log)), 10_000)
 
+    def test_a_log_has_a_limit_whatever_the_tools_give(self):
+        """Fails if each result is bounded only by itself: the report must fit into a message."""
+        self.functions["llm_call"] = lambda prompt: "x" * 90_000
+        log = self.logged("\n".join(["llm_call('{}')".format("y" * 30_000)] * 200))
+        self.assertEqual(len(log), 200)
+        self.assertLess(len(json.dumps(log)), 7_000_000)
+        self.assertIn("loss", log[-1]["outcome"])
+
 
 if __name__ == "__main__":
     unittest.main()
