@@ -49,7 +49,7 @@ class ReplayTest(ChainCase):
             ("peek(2)", "peek(3)", 0, {"tool": "peek", "args": {"n": 3}}),
             ("'/w/a.txt'", "'/w/b.txt'", 1, {"tool": "look", "args": {"path": "/w/b.txt"}}),
             ("pattern=a", "pattern=b", 3, {"tool": "grep", "args": {"pattern": "old"}}),
-            ("tools.db.put('k', [a, b])", "llm_call(a)", 2, {"tool": "llm_call", "args": {"0": "ab"}}),
+            ("tools.db.put('k', [a, b])", "llm_call(a)", 2, {"tool": "llm_call", "args": {"prompt": "ab"}}),
         ):
             divergence = self.replayed(CODE.replace(old, new), log)
             self.assertEqual((divergence.chain_index, divergence.expected["tool"]), (at, log[at]["tool"]))
