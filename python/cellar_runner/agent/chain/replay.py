@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import itertools
+import json
 from typing import Any, Iterable, NamedTuple
 
 from ...cells import compiler
@@ -15,12 +16,14 @@ from .execute import Ran
 from .facts import ROOT, WRAPPERS, Catalogue
 
 MOST_ENTRIES = 1_000
-# Of each argument, and of each result.
+LONGEST_NAME = 200
+# Of the arguments of a call, of each result, and of all results.
+ARGUMENTS_CHARACTERS = 20_000
 VALUE_CHARACTERS = 100_000
-ARGUMENTS_CHARACTERS = 100_000
+ALL_CHARACTERS = 2_000_000
 MESSAGE = 1_000
 
-_exec = exec
+_exec, _json = exec, json.dumps
 
 
 class Divergence(NamedTuple):
@@ -41,20 +44,22 @@ class Diverged(BaseException):
 
 def log_of(calls: Iterable[Ran]) -> list[dict]:
     """The log of the calls of an outcome."""
-    entries = []
+    entries, left = [], ALL_CHARACTERS
     for invocation, value, error, _elapsed in itertools.islice(calls, MOST_ENTRIES):
         step = invocation.step
         arguments = _wrapped if step.is_wrapped else _arguments
         args = arguments(step.parameters, invocation.positional, invocation.named)
-        outcome = _outcome(value, error)
-        entries.append({"chain_index": step.chain_index, "tool": step.tool, "args": args, "outcome": outcome})
+        outcome = _outcome(value, error, min(VALUE_CHARACTERS, left))
+        left = max(0, left - len(_json(outcome)))
+        tool = step.tool[:LONGEST_NAME]
+        entries.append({"chain_index": step.chain_index, "tool": tool, "args": args, "outcome": outcome})
     return entries
 
 
-def _outcome(value, error):
+def _outcome(value, error, limit):
     if error is not None:
         return {"error": _described(error)}
-    encoder = encoding.Encoder(VALUE_CHARACTERS)
+    encoder = encoding.Encoder(limit)
     outcome = {"value": encoder.encode(value, 0)}
     return outcome if encoder.loss is None else dict(outcome, loss=encoder.loss)
 
@@ -121,7 +126,7 @@ class _Replay:
     def answer(self, tool: str, args: Any) -> Any:
         at, self._at = self._at, self._at + 1
         expected = self._entries.get(at)
-        got = {"tool": tool, "args": args}
+        got = {"tool": tool[:LONGEST_NAME], "args": args}
         if expected is None or any(expected.get(key) != value for key, value in got.items()):
             raise self._diverged(at, expected, got)
         outcome = expected["outcome"]
