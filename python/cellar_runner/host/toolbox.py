@@ -6,7 +6,7 @@ import inspect
 import json
 import threading
 import types
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 from ..errors import MODULE, HostError
 from ..module_finder import import_own
@@ -20,6 +20,8 @@ CALL, SPECS, LIST = "tool_call", "tool_specs", "tool_list"
 FRESH_PYTHON, APPROVAL, DELEGATION, ROUTE = "run_fresh_python", "ask_approval", "delegate_task", "advise_route"
 OWN_NAMES = (CALL, SPECS, LIST, FRESH_PYTHON, APPROVAL, DELEGATION, ROUTE)
 
+# Functions that are in no registry say nothing of themselves.
+_UNDECLARED = {"read_only": False, "chain": False, "reads": None, "writes": None}
 _UNKNOWN = {"code": "UNKNOWN_TOOL", "retryable": False, "remedy": "list_tools() shows which there are"}
 
 
@@ -63,6 +65,8 @@ class Toolbox:
         self.session_functions: dict[str, Callable] = {}
         # What a chained turn says of the calls that it makes.
         self.chain = threading.local()
+        # The same of a turn that is run line by line.
+        self.sequence: Iterator[dict] | None = None
 
     def names(self) -> dict[str, Any]:
         """What cells get. The functions have no annotations: help() shows their signatures to models."""
@@ -138,7 +142,7 @@ class Toolbox:
         if not self.has_registry:
             raise _failure(name, dict(_UNKNOWN, message="there is no tool {!r}".format(name)))
         question = {"name": name, "arguments": encoded("what {} was given".format(name), args)}
-        chain = getattr(self.chain, "place", None)
+        chain = getattr(self.chain, "place", None) or (None if self.sequence is None else next(self.sequence))
         if chain is not None:
             question["chain"] = chain
         work = lambda: single(self._bridge, CALL, [question], lambda told: self._value(name, told))  # noqa: E731
@@ -174,6 +178,9 @@ class Toolbox:
 
     def spec_of(self, name: str) -> dict | None:
         """What the host says of a tool, or None."""
+        if name in self._functions:
+            parameters = inspect.signature(self._functions[name]).parameters
+            return dict(_UNDECLARED, parameters=[{"name": one} for one in parameters])
         group = name.rpartition(".")[0] or None
         if group not in self._specs:
             listing = self.specs(group)

@@ -293,7 +293,8 @@ class Service:
         self.agent.host = lambda: self.toolbox
         if "chain" in options:
             host = lambda: self.toolbox  # noqa: E731
-            self.agent.chained = ChainedTurns(options["chain"], variables, host, self.can_wait)
+            workspace = self.agent.workspace
+            self.agent.chained = ChainedTurns(options["chain"], variables, host, self.can_wait, workspace)
             self.interpreter.planned = self.agent.chained.planned
         self._builtins.update(self.agent.functions())
         self.interpreter.displays.tells_values = True
