@@ -160,7 +160,8 @@ export class WebClient {
   }
 }
 
-function redirected(from: WebAddress, location: string): WebAddress {
+/** Where a redirect leads, as far as it may. */
+export function redirected(from: WebAddress, location: string): WebAddress {
   const name = shownAddress(from.url);
   try {
     const next = parseWebAddress(location, from.url);

@@ -1,6 +1,8 @@
 const LONGEST = 2000;
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 const SHOWN_SCHEME = /^(?:https?|mailto|ftp|tel):/i;
+/** Browsers pass over these, also within a scheme. */
+const LINE_ENDS = /[\t\r\n]+/g;
 const PLAIN_NAME = /^[\w-]/;
 const UNSAFE = /[^!-~\u00a1-\uffff]|[()<>\\]/;
 const EACH_UNSAFE = new RegExp(UNSAFE, "g");
@@ -30,7 +32,7 @@ export class LinkTargets {
 
   /** Undefined for what leads nowhere, or only within the page. */
   resolve(given: string): string | undefined {
-    const href = given.trim();
+    const href = given.replace(LINE_ENDS, "").trim();
     if (href === "" || href.length > LONGEST) return undefined;
     const whole = this.#whole(href);
     if (whole === undefined || whole.length > LONGEST) return undefined;

@@ -27,6 +27,7 @@ export class PageBuilder {
   /** Shown only if there is more than fields and links in it. */
   #doubtful: Region | undefined;
   #title: string | undefined;
+  #hasTitle = false;
   #isInTitle = false;
   #isInRaw = false;
   #isInHeading = false;
@@ -161,7 +162,7 @@ export class PageBuilder {
     } else if (kind === "break") {
       if (this.#isInHeading) this.#writer.word(" ");
       else this.#writer.lineBreak();
-    } else if (kind === "title") this.#isInTitle = this.#title === undefined;
+    } else if (kind === "title") this.#isInTitle = true;
     else if (kind === "base") this.#inline.links.rebase(attributes.get("href") ?? "");
     else return false;
     return true;
@@ -185,14 +186,19 @@ export class PageBuilder {
     if (isEmphasis(kind)) {
       if (kind === "code" || !this.#isInHeading) this.#inline.close(kind);
     } else if (kind === "link") this.#inline.endLink();
-    else if (kind === "title") this.#isInTitle = false;
+    else if (kind === "title") this.#endTitle();
     else if (kind === "break") this.#writer.lineBreak();
     else return kind === "image" || kind === "base" || kind === "rule";
     return true;
   }
 
   #addToTitle(text: string): void {
-    this.#title = ((this.#title ?? "") + text).slice(0, LONGEST_TITLE);
+    if (!this.#hasTitle) this.#title = ((this.#title ?? "") + text).slice(0, LONGEST_TITLE);
+  }
+
+  #endTitle(): void {
+    this.#isInTitle = false;
+    this.#hasTitle = true;
   }
 
   #openInCode(kind: ElementKind, attributes: Attributes): void {
