@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { WebServers } from "../../test/support/web-servers.js";
 import { WebFetcher } from "../web/web-fetcher.js";
-import type { SearchProvider } from "../web/web-search.js";
+import { type SearchProvider, WebSearch } from "../web/web-search.js";
 import type { RegisteredTool } from "./tool.js";
 import { webSource } from "./web-source.js";
 
 async function toolsOf(fetcher: WebFetcher, provider?: SearchProvider) {
-  const tools = await webSource({ fetcher, provider }).tools();
+  const tools = await webSource({ fetcher, search: new WebSearch({ provider }) }).tools();
   const named = new Map(tools.map((tool) => [tool.name, tool]));
   return async (
     name: string,
@@ -17,7 +17,7 @@ async function toolsOf(fetcher: WebFetcher, provider?: SearchProvider) {
 
 describe("the tools of the web", () => {
   it("are three, read-only, and need the network", async () => {
-    await using source = webSource({ fetcher: new WebFetcher() });
+    await using source = webSource({ fetcher: new WebFetcher(), search: new WebSearch() });
     const tools = await source.tools();
     expect(tools.map(({ name }) => name)).toEqual(["web_fetch", "web_search", "batch_web_search"]);
     for (const tool of tools) {

@@ -7,7 +7,7 @@ from ..errors import MODULE
 from ..host.toolbox import APPROVAL, DELEGATION, FRESH_PYTHON, ROUTE
 from ..pristine import BUILTINS as __builtins__
 from ..protocol.agent_functions import NAMES
-from .actions import advice, fresh_python, safe_files, shell
+from .actions import advice, fresh_python, safe_files, shell, web
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,6 +57,30 @@ def functions(tools: AgentTools) -> dict[str, Callable]:
         >>> archive_extract("notes/readme.txt")
         """
         return record("archive_extract", {"names": names}, lambda: archives.extract(names, to, archive))
+
+    def web_fetch(url, max_chars=10000):
+        """Read a web page as Markdown; JSON comes as a value, a PDF as text. Needs a host that gives the web.
+
+        >>> web_fetch("https://example.org/")
+        """
+        ask = lambda: tools.call_tool("web_fetch", {"url": url, "max_chars": max_chars})  # noqa: E731
+        return record("web_fetch", {"url": url}, lambda: web.fetched(ask(), max_chars))
+
+    def web_search(query, limit=5):
+        """Search the web; gives a list of dicts with title, url and excerpt. Needs a provider on the host.
+
+        >>> web_search("history of the abacus")[0]["url"]
+        """
+        ask = lambda: tools.call_tool("web_search", {"query": query, "limit": limit})  # noqa: E731
+        return record("web_search", {"query": query}, lambda: web.searched(ask))
+
+    def batch_web_search(queries, limit=5):
+        """Search the web for several queries at once; gives a list with query and results of each.
+
+        >>> batch_web_search(["abacus", "slide rule"])
+        """
+        arguments = {"queries": queries, "limit": limit}
+        return record("batch_web_search", {"queries": queries}, lambda: tools.call_tool("batch_web_search", arguments))
 
     def run_shell(command, timeout=shell.DEFAULT_SECONDS):
         """Run a shell command in this session's sandbox; gives what it wrote, errors included.

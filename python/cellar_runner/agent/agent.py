@@ -170,6 +170,13 @@ class AgentTools:
             raise HostError("{}() is not available here: the host does not offer it".format(function))
         return toolbox.ask(function, name, content)
 
+    def call_tool(self, name: str, args: dict) -> Any:
+        """The value of a tool of the host's registry."""
+        toolbox = self.host()
+        if toolbox is None or not toolbox.has_registry:
+            raise HostError("{}() is not available here: the host has no registry with it".format(name))
+        return toolbox.value(name, args)
+
     def session_functions(self) -> dict[str, Callable]:
         """Behind tools of the host's catalogue that work on this session."""
         ask = lambda content: self.ask_host("python_eval", FRESH_PYTHON, content)  # noqa: E731

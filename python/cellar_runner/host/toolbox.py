@@ -132,21 +132,27 @@ class Toolbox:
 
     def call(self, function: str, name: str, args: dict) -> Any:
         """One call, logged as that of `function`."""
+        self._check(name, args)
+        return self.record(function, dict(args, tool=name), lambda: self.value(name, args))
+
+    def _check(self, name, args):
         if not isinstance(name, str):
             raise TypeError("the name of a tool is a str, not {}".format(type(name).__name__))
         if not isinstance(args, dict) or not all(isinstance(key, str) for key in args):
             raise TypeError("{} takes a dict of arguments by name".format(name))
+
+    def value(self, name: str, args: dict) -> Any:
+        """The value of a call that nothing logs."""
         own = self._functions.get(name)
         if own is not None:
-            return self.record(function, dict(args, tool=name), lambda: own(**args))
+            return own(**args)
         if not self.has_registry:
             raise _failure(name, dict(_UNKNOWN, message="there is no tool {!r}".format(name)))
         question = {"name": name, "arguments": encoded("what {} was given".format(name), args)}
         chain = getattr(self.chain, "place", None) or (None if self.sequence is None else next(self.sequence))
         if chain is not None:
             question["chain"] = chain
-        work = lambda: single(self._bridge, CALL, [question], lambda told: self._value(name, told))  # noqa: E731
-        return self.record(function, dict(args, tool=name), work)
+        return single(self._bridge, CALL, [question], lambda told: self._value(name, told))
 
     def _value(self, name, told):
         if "error" in told:
