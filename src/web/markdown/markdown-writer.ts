@@ -19,7 +19,7 @@ interface Table {
 
 /** Puts words into lines of Markdown, with as many breaks and spaces as the elements around them ask for. */
 export class MarkdownWriter {
-  readonly #buffer = new TextBuffer();
+  readonly #buffer: TextBuffer;
   readonly #pending: Mark[] = [];
   readonly #indents: string[] = [];
   readonly #tables: Table[] = [];
@@ -33,6 +33,10 @@ export class MarkdownWriter {
   /** A list mark or the like begins the line, and its text must follow. */
   #isMarked = false;
   #isInCell = false;
+
+  constructor(expected: number) {
+    this.#buffer = new TextBuffer(expected);
+  }
 
   /** How much was written, which is also the place of what comes next. */
   get length(): number {
