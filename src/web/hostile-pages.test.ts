@@ -250,6 +250,11 @@ describe("a page that is hostile", () => {
     ["NULs", `d\0e\0ep<b>\0</b>deep`.replace("d\0e\0ep", "\0deep\0")],
     ["wrong entities", `&#0;&#xD800;&#99999999999;&nosuch;&deep; deep`],
     ["code full of fences", `<pre>${"```\n````\n".repeat(1000)}deep</pre>`],
+    [
+      "empty lines of code in quotes",
+      `${"<blockquote>".repeat(8)}<pre>x${"\n".repeat(1_900_000)}deep</pre>`,
+    ],
+    ["blanks in code", `<pre>x${" ".repeat(1_900_000)}deep</pre>`],
     ["many columns", `<table><tr>${"<td colspan=1000>x</td>".repeat(20_000)}</tr></table>deep`],
   ])("gives a bounded text: %s", async (_, html) => {
     const text = await markdownOf(html);
