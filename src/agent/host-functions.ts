@@ -70,8 +70,7 @@ export function agentHostTools(options: HostFunctionOptions): HostTools {
 
 function sessionToolsOf(tools: HostFunctionOptions["tools"], isPrivate: boolean): HostTools {
   if (tools === undefined) return {};
-  if (tools instanceof ToolRegistry) return tools.sessionTools({ isPrivate: () => isPrivate });
-  return isToolProvider(tools) ? tools.sessionTools() : tools;
+  return isToolProvider(tools) ? tools.sessionTools({ isPrivate: () => isPrivate }) : tools;
 }
 
 function answering<T>(
