@@ -11,9 +11,7 @@ from ..pristine import BUILTINS as __builtins__
 from ..protocol.agent_functions import NAMES
 from ..values.reprs import exact, is_a, type_name
 from . import action_functions, final, functions
-from .actions import session_tools
 from .call_log import CallLog
-from .chained_turn import ChainedTurns
 from .findings import Findings
 from .literal_answer import is_literal
 from .search.grep import SLOW_SECONDS, Search
@@ -55,7 +53,9 @@ class AgentTools:
         self.host: Callable[[], Any] = lambda: None
         self.role = options.get("role")
         self.log = self._call_log
-        self.chained: ChainedTurns | None = None
+        self._session_functions: dict[str, Callable] | None = None
+        # Plans structured turns, where the host wants them.
+        self.chained: Any = None
         # The cells of the model's current response.
         self._codes: list[str] = []
 
@@ -179,8 +179,12 @@ class AgentTools:
 
     def session_functions(self) -> dict[str, Callable]:
         """Behind tools of the host's catalogue that work on this session."""
-        ask = lambda content: self.ask_host("python_eval", FRESH_PYTHON, content)  # noqa: E731
-        return session_tools.functions(self.workspace, ask)
+        if self._session_functions is None:
+            from .actions import session_tools
+
+            ask = lambda content: self.ask_host("python_eval", FRESH_PYTHON, content)  # noqa: E731
+            self._session_functions = session_tools.functions(self.workspace, ask)
+        return self._session_functions
 
     def functions(self) -> dict[str, Callable]:
         made = dict(functions.functions(self), **action_functions.functions(self))

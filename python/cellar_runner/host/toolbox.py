@@ -62,7 +62,7 @@ class Toolbox:
         self._specs: dict[str | None, dict] = {}
         self.record: Callable[[str, dict, Callable[[], Any]], Any] = lambda _name, _arguments, work: work()
         # What the session does itself when a tool of the host says so.
-        self.session_functions: dict[str, Callable] = {}
+        self.session_functions: Callable[[], dict[str, Callable]] = dict
         # What a chained turn says of the calls that it makes.
         self.chain = threading.local()
         # The same of a turn that is run line by line.
@@ -165,7 +165,7 @@ class Toolbox:
 
     def _work(self, name, order):
         """Does what the host has allowed, where only the session can do it."""
-        function = self.session_functions.get(order["function"])
+        function = self.session_functions().get(order["function"])
         if function is None:
             message = "{} works only in the REPL of an agent".format(name)
             raise _failure(name, {"code": "UNAVAILABLE", "message": message, "retryable": False, "remedy": None})
