@@ -56,14 +56,12 @@ export const archiveTokens = {
     const { path, text } = await use(new Archive()).make(zygote.interpreter.executable);
     const repl = use(await openAgent({}));
     await repl.putFile("manual.zip", readFileSync(path));
-    const parts = [];
-    for (const code of TURNS) {
-      const { observation } = await repl.turn(code);
-      parts.push(code, observation);
-    }
-    if (!EVIDENCE.test(parts.join("\n"))) throw new Error(`not found:\n${parts.join("\n")}`);
+    const observations = [];
+    for (const code of TURNS) observations.push((await repl.turn(code)).observation);
+    const shown = observations.join("\n");
+    if (!EVIDENCE.test(shown)) throw new Error(`not found:\n${shown}`);
     const tokenizer = await loadTokenizer();
-    const read = parts.reduce((sum, part) => sum + tokenizer.count(part), 0);
+    const read = [...TURNS, ...observations].reduce((sum, part) => sum + tokenizer.count(part), 0);
     const whole = countWhole(tokenizer, text);
     return {
       ratio: whole / read,
