@@ -2,7 +2,12 @@
 /// <reference types="node" preserve="true" />
 export type { ApprovalAnswer, ApprovalRequest, Approver, Risk } from "./control/approvals.js";
 export { Approvals } from "./control/approvals.js";
-export type { ChainPlace, Invocation, InvocationLog } from "./control/invocation-log.js";
+export type {
+  ChainPlace,
+  Invocation,
+  InvocationListener,
+  InvocationLog,
+} from "./control/invocation-log.js";
 export type { ToolPolicy } from "./control/policy.js";
 export type { FunctionTool, FunctionTools } from "./function-source.js";
 export type { RegistryOptions } from "./options.js";
