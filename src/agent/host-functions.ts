@@ -6,6 +6,7 @@ import { RelayedTool } from "../backends/host-tools/prepared-tools.js";
 import { openSandbox } from "../backends/select.js";
 import { describeError, errorLine } from "../errors.js";
 import { Approvals, type Approver } from "../registry/control/approvals.js";
+import type { InvocationListener } from "../registry/control/invocation-log.js";
 import { ToolRegistry } from "../registry/registry.js";
 import { ToolError } from "../registry/tool.js";
 
@@ -29,6 +30,7 @@ export interface HostFunctionOptions {
   readonly onApproval: Approver | undefined;
   readonly onDelegate: Delegate | undefined;
   readonly router: Router | undefined;
+  readonly onInvocation?: InvocationListener | undefined;
 }
 
 const freshInput = z.strictObject({
@@ -45,10 +47,10 @@ const routeInput = z.strictObject({ task: z.string().max(LONGEST_TEXT) });
 
 /** What the host does for an agent's functions, with its tools: all that its sandbox is given as `tools`. */
 export function agentHostTools(options: HostFunctionOptions): HostTools {
-  const { config, tools, isPrivate, onDelegate, router } = options;
+  const { config, onDelegate, router } = options;
   const delegate = onDelegate ?? delegateByQuery(config);
   return {
-    ...sessionToolsOf(tools, isPrivate),
+    ...sessionToolsOf(options),
     run_fresh_python: answering("run_fresh_python", freshInput, (input, signal) =>
       runFresh(config, input, signal),
     ),
@@ -68,8 +70,11 @@ export function agentHostTools(options: HostFunctionOptions): HostTools {
   };
 }
 
-function sessionToolsOf(tools: HostFunctionOptions["tools"], isPrivate: boolean): HostTools {
+function sessionToolsOf({ tools, isPrivate, onInvocation }: HostFunctionOptions): HostTools {
   if (tools === undefined) return {};
+  if (tools instanceof ToolRegistry) {
+    return tools.sessionTools({ isPrivate: () => isPrivate, onInvocation });
+  }
   return isToolProvider(tools) ? tools.sessionTools({ isPrivate: () => isPrivate }) : tools;
 }
 

@@ -9,7 +9,12 @@ export type {
   Approver,
   Risk,
 } from "./control/approvals.js";
-export type { ChainPlace, Invocation, InvocationLog } from "./control/invocation-log.js";
+export type {
+  ChainPlace,
+  Invocation,
+  InvocationListener,
+  InvocationLog,
+} from "./control/invocation-log.js";
 export type { ToolPolicy } from "./control/policy.js";
 export type { FunctionTool, FunctionTools } from "./function-source.js";
 export type { OpenApiCredentials } from "./openapi/credentials.js";

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { HostTools } from "../backends/host-tools/host-tool.js";
 import { parameterLines, parametersOf, signatureOf } from "../backends/host-tools/parameters.js";
 import { RelayedTool } from "../backends/host-tools/prepared-tools.js";
+import type { InvocationListener } from "./control/invocation-log.js";
 import type { ToolRegistry } from "./registry.js";
 import { type RegisteredTool, ToolError } from "./tool.js";
 import { isAbout } from "./tool-search.js";
@@ -19,15 +20,20 @@ const callInput = z.strictObject({
 const specsInput = z.strictObject({ group: z.string().max(100).nullish() });
 const searchInput = z.strictObject({ pattern: z.string().max(200).nullish() });
 
-interface SessionOptions {
+export interface SessionOptions {
   readonly isPrivate?: (() => boolean) | undefined;
+  /** Told of the calls of this session alone; the log has those of all. */
+  readonly onInvocation?: InvocationListener | undefined;
 }
 
 /**
  * The functions behind `tools`, `tool_call` and `list_tools` of a session. There are three of them, however many
  * tools there are: the session asks for the others when somebody looks.
  */
-export function sessionTools(registry: ToolRegistry, { isPrivate }: SessionOptions): HostTools {
+export function sessionTools(
+  registry: ToolRegistry,
+  { isPrivate, onInvocation }: SessionOptions,
+): HostTools {
   return {
     tool_call: relayed("tool_call", async (input, signal) => {
       const call = read(callInput, input);
@@ -42,6 +48,7 @@ export function sessionTools(registry: ToolRegistry, { isPrivate }: SessionOptio
           chain: call.chain ?? undefined,
           signal,
           isPrivate: isPrivate?.() ?? false,
+          onInvocation,
         });
         return inSession === undefined
           ? { value, displays }

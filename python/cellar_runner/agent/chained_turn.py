@@ -5,13 +5,16 @@ from __future__ import annotations
 import itertools
 from typing import Any, Callable, Iterator, Mapping
 
+from ..cells import compiler
 from ..errors import ChainRefused, HostError
 from ..pristine import BUILTINS as __builtins__
 from .chain.execute import Invocation, execute
+from .chain.expressions import Unsuitable
 from .chain.facts import Catalogue, ToolFacts, built_ins
 from .chain.plan import Options, Plan, Refusal, plan
-from .chain.replay import log_of
+from .chain.replay import log_of, replay
 from .chain.report import report, sequential_report
+from .chain.steps import read_steps
 
 
 class ChainedTurns:
@@ -41,8 +44,7 @@ class ChainedTurns:
     def planned(self, code: str, filename: str) -> Callable[[], Any] | None:
         """What runs the turn instead of its code; None if it is run as any other cell."""
         toolbox = self._host()
-        tools = _RegistryFacts(toolbox) if toolbox is not None else {}
-        made = plan(code, Catalogue(self._functions, tools), self._namespace(), self._options, filename)
+        made = plan(code, self._catalogue(), self._namespace(), self._options, filename)
         if isinstance(made, Refusal):
             raise ChainRefused(made.message)
         if not isinstance(made, Plan):
@@ -51,6 +53,22 @@ class ChainedTurns:
                 toolbox.sequence = ({"id": made.chain_id, "index": index} for index in itertools.count())
             return None
         return lambda: self._run(made, toolbox)
+
+    def replayed(self, code: str, log: list) -> dict | None:
+        """Where a turn that consists of tool calls leaves the log of another; no tool is called."""
+        catalogue, namespace = self._catalogue(), self._namespace()
+        try:
+            # Nothing else may happen: a replay is no cell, and leaves the session as it is.
+            read_steps(compiler.read(code, "<replay>", 0)[2], catalogue, namespace, "<replay>")
+        except (Unsuitable, SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            text = "only a turn that consists of tool calls can be replayed: {}"
+            raise ValueError(text.format(error)) from None
+        divergence = replay(code, catalogue, namespace, log)
+        return None if divergence is None else divergence._asdict()
+
+    def _catalogue(self):
+        toolbox = self._host()
+        return Catalogue(self._functions, {} if toolbox is None else _RegistryFacts(toolbox))
 
     def _run(self, made, toolbox):
         def call(invocation: Invocation, chain: dict) -> Any:

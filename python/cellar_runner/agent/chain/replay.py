@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import itertools
-import json
 from typing import Any, Iterable, NamedTuple
 
 from ...cells import compiler
@@ -17,13 +16,14 @@ from .facts import ROOT, WRAPPERS, Catalogue
 
 MOST_ENTRIES = 1_000
 LONGEST_NAME = 200
-# Of the arguments of a call, of each result, and of all results.
-ARGUMENTS_CHARACTERS = 20_000
+# Of each result, and of all of them: the log is part of one message.
 VALUE_CHARACTERS = 100_000
-ALL_CHARACTERS = 2_000_000
+LOG_CHARACTERS, LOG_NODES = 2_000_000, 30_000
+# Of the arguments of each call, always the same, since a replay compares them.
+ARGUMENTS_CHARACTERS, ARGUMENTS_NODES = 10_000, 200
 MESSAGE = 1_000
 
-_exec, _json = exec, json.dumps
+_exec = exec
 
 
 class Divergence(NamedTuple):
@@ -44,24 +44,30 @@ class Diverged(BaseException):
 
 def log_of(calls: Iterable[Ran]) -> list[dict]:
     """The log of the calls of an outcome."""
-    entries, left = [], ALL_CHARACTERS
+    entries = []
+    left = LOG_CHARACTERS, LOG_NODES
     for invocation, value, error, _elapsed in itertools.islice(calls, MOST_ENTRIES):
         step = invocation.step
         arguments = _wrapped if step.is_wrapped else _arguments
         args = arguments(step.parameters, invocation.positional, invocation.named)
-        outcome = _outcome(value, error, min(VALUE_CHARACTERS, left))
-        left = max(0, left - len(_json(outcome)))
+        outcome, left = _outcome(value, error, left)
         tool = step.tool[:LONGEST_NAME]
         entries.append({"chain_index": step.chain_index, "tool": tool, "args": args, "outcome": outcome})
     return entries
 
 
-def _outcome(value, error, limit):
+def _outcome(value, error, left):
+    """What a call gave, and how many characters and nodes are left for the others."""
     if error is not None:
-        return {"error": _described(error)}
-    encoder = encoding.Encoder(limit)
+        return {"error": _described(error)}, left
+    characters, nodes = left
+    limit = min(VALUE_CHARACTERS, characters)
+    encoder = encoding.Encoder(limit, nodes)
     outcome = {"value": encoder.encode(value, 0)}
-    return outcome if encoder.loss is None else dict(outcome, loss=encoder.loss)
+    unused, nodes = encoder.left()
+    if encoder.loss is not None:
+        outcome["loss"] = encoder.loss
+    return outcome, (characters - limit + unused, nodes)
 
 
 def _described(error):
@@ -77,7 +83,8 @@ def replay(code: str, catalogue: Catalogue, namespace: dict, log: list[dict]) ->
         compiled = compile(tree, "<replay>", "exec", 0, True)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ValueError("a turn that awaits, or is no Python, cannot be replayed: {}".format(error)) from None
-    variables.update(replaying.stand_ins(_called(tree, catalogue)))
+    # Whoever replays a turn wants to see nothing of it again.
+    variables.update(replaying.stand_ins(_called(tree, catalogue)), print=lambda *_values, **_options: None)
     try:
         _exec(compiled, variables)
     except Diverged:
@@ -178,4 +185,4 @@ def _arguments(parameters, positional, named):
     names = itertools.chain(parameters, map(str, itertools.count(len(parameters))))
     arguments = dict(zip(names, positional))
     arguments.update((str(name), value) for name, value in named.items())
-    return encoding.encode(arguments, ARGUMENTS_CHARACTERS)
+    return encoding.Encoder(ARGUMENTS_CHARACTERS, ARGUMENTS_NODES).encode(arguments, 0)
