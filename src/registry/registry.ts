@@ -3,7 +3,7 @@ import { suggestion } from "../config/names.js";
 import { CellarError, describeError } from "../errors.js";
 import { ArgumentCheck, checkToolNames } from "./arguments.js";
 import { type ApprovalAnswer, Approvals, type Risk } from "./control/approvals.js";
-import { type ChainPlace, InvocationLog, shortened } from "./control/invocation-log.js";
+import { type ChainPlace, detached, InvocationLog, shortened } from "./control/invocation-log.js";
 import { readPolicies, refusalOf, type ToolPolicy } from "./control/policy.js";
 import { Secrets } from "./control/secrets.js";
 import { ToolGate } from "./control/tool-gate.js";
@@ -277,7 +277,8 @@ export class ToolRegistry implements AsyncDisposable {
   }
 
   #failureOf(name: string, error: unknown): ToolError {
-    const short = (text: string) => this.#secrets.redactText(text).slice(0, LONGEST_ERROR);
+    const short = (text: string) =>
+      detached(this.#secrets.redactText(text).slice(0, LONGEST_ERROR));
     if (error instanceof ToolError) {
       const { code, message, isRetryable, remedy, cause } = error;
       return new ToolError(code, short(message), {

@@ -6,10 +6,13 @@ export function sizeOf(value: unknown, most: number): number {
     const item = stack.pop();
     if (typeof item === "string") size += item.length + 2;
     else if (typeof item !== "object" || item === null) size += 8;
-    else if (ArrayBuffer.isView(item)) size += item.byteLength;
+    else if (ArrayBuffer.isView(item) || item instanceof ArrayBuffer) size += item.byteLength;
     else if (Array.isArray(item)) {
       size += 2 + item.length;
-      for (const one of item) stack.push(one);
+      if (size <= most) for (const one of item) stack.push(one);
+    } else if (item instanceof Map || item instanceof Set) {
+      size += 2 + item.size;
+      if (size <= most) for (const pair of item.entries()) stack.push(...pair);
     } else {
       for (const [key, one] of Object.entries(item)) {
         size += key.length + 4;
