@@ -37,6 +37,7 @@ interface Entry {
   /** `name`, or `group.name`. */
   readonly name: string;
   readonly tool: RegisteredTool;
+  readonly source: ToolSource;
   readonly check: ArgumentCheck;
   readonly gate: ToolGate;
 }
@@ -254,12 +255,18 @@ export class ToolRegistry implements AsyncDisposable {
       const known = this.#entries.get(name);
       // A server may list its tools anew; their limits go on counting.
       if (known?.tool === tool) return known;
+      if ((known !== undefined && known.source !== source) || this.groups.includes(name)) {
+        throw new CellarError("INVALID_CONFIG", `two sources have tools called ${name}`, {
+          remedy: "Rename one of them, or leave it out.",
+        });
+      }
       if (known === undefined && this.#entries.size >= MOST_TOOLS) {
         throw new ToolError("TOO_LARGE", `there are more than ${MOST_TOOLS} tools`);
       }
       const entry: Entry = {
         name,
         tool,
+        source,
         check: new ArgumentCheck(name, tool.parameters),
         gate: known?.gate ?? new ToolGate(name, this.#limits, tool.limits),
       };
