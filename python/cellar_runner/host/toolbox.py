@@ -6,13 +6,14 @@ import inspect
 import json
 import threading
 import types
-from typing import Any, Callable
+from typing import Any, Callable, NoReturn
 
 from ..errors import MODULE, HostError
 from ..module_finder import import_own
 from ..pristine import BUILTINS as __builtins__
 from .argument_types import mismatch
 from .bridge import Bridge, Pending, encoded, single
+from .workers import Workers
 
 # The host's functions behind all tools.
 CALL, SPECS, LIST = "tool_call", "tool_specs", "tool_list"
@@ -20,7 +21,9 @@ CALL, SPECS, LIST = "tool_call", "tool_specs", "tool_list"
 FRESH_PYTHON, APPROVAL, DELEGATION, ROUTE = "run_fresh_python", "ask_approval", "delegate_task", "advise_route"
 OWN_NAMES = (CALL, SPECS, LIST, FRESH_PYTHON, APPROVAL, DELEGATION, ROUTE)
 
-_Parameter = inspect.Parameter
+# Kept, since a cell may replace those of the modules.
+_Parameter, _Signature, _signature_of = inspect.Parameter, inspect.Signature, inspect.signature
+_read_json, _write_json = json.JSONDecoder().decode, json.JSONEncoder(ensure_ascii=False, default=str).encode
 _UNKNOWN = {"code": "UNKNOWN_TOOL", "retryable": False, "remedy": "list_tools() shows which there are"}
 
 
@@ -47,6 +50,9 @@ class ToolList(list):
         lines = ["{}  {}".format(one["signature"] or one["name"], one["about"]).rstrip() for one in self]
         return "\n".join(lines)
 
+    def __reduce__(self):
+        return list, (list(self),)
+
 
 class Toolbox:
     """The tools of a session. `record(name, arguments, work)` logs each call, where there is a log."""
@@ -64,6 +70,7 @@ class Toolbox:
         self.session_functions: dict[str, Callable] = {}
         # What a chained turn says of the calls that it makes.
         self.chain = threading.local()
+        self.workers = Workers()
 
     def names(self) -> dict[str, Any]:
         """What cells get. The functions have no annotations: help() shows their signatures to models."""
@@ -106,13 +113,13 @@ class Toolbox:
 
     def _call_by_text(self, name, arguments):
         try:
-            args = json.loads(arguments)
-        except (TypeError, ValueError) as error:
+            args = _read_json(arguments)
+        except (TypeError, ValueError, RecursionError) as error:
             raise ValueError("CALL() takes the arguments as a JSON text: {}".format(error)) from None
         value = self.call("CALL", name, args)
         if isinstance(value, Pending):
             return Pending("CALL", _awaited_text(value), lambda arrived: arrived)
-        return _json(value)
+        return _write_json(value)
 
     def _listed(self, pattern):
         if not isinstance(pattern, str):
@@ -125,7 +132,7 @@ class Toolbox:
     def _own_listed(self):
         for name, function in self._functions.items():
             about = (function.__doc__ or "").partition("\n")[0]
-            yield {"name": name, "signature": name + str(inspect.signature(function)), "about": about}
+            yield {"name": name, "signature": name + str(_signature_of(function)), "about": about}
 
     def call(self, function: str, name: str, args: dict) -> Any:
         """One call, logged as that of `function`."""
@@ -142,8 +149,17 @@ class Toolbox:
         chain = getattr(self.chain, "place", None)
         if chain is not None:
             question["chain"] = chain
-        work = lambda: single(self._bridge, CALL, [question], lambda told: self._value(name, told))  # noqa: E731
-        return self.record(function, dict(args, tool=name), work)
+        return self.record(function, dict(args, tool=name), lambda: self._asked(name, question))
+
+    def _asked(self, name, question):
+        try:
+            return single(self._bridge, CALL, [question], lambda told: self._value(name, told))
+        except ToolError:
+            raise
+        except HostError as error:
+            # What comes before or after the registry, such as an answer that no message can hold.
+            told = {"code": "FAILED", "message": str(error), "retryable": False, "remedy": error.hint}
+            raise _failure(name, told) from None
 
     def _value(self, name, told):
         if "error" in told:
@@ -195,9 +211,13 @@ class Toolbox:
 class ToolGroup(types.ModuleType):
     """A group of tools, which asks the host for them when somebody looks. A module, so that help() lists it."""
 
+    # Not among its variables, which a cell may clear.
+    __slots__ = ("_toolbox", "_group", "_label")
+
     def __init__(self, name: str, toolbox: Toolbox, group: str | None) -> None:
         super().__init__(name, "Tools of the host.")
-        vars(self).update(_toolbox=toolbox, _group=group, _is_loaded=False)
+        for slot, value in (("_toolbox", toolbox), ("_group", group), ("_label", name)):
+            object.__setattr__(self, slot, value)
 
     def __getattr__(self, name):
         if name.startswith("_"):
@@ -206,24 +226,30 @@ class ToolGroup(types.ModuleType):
         try:
             return vars(self)[name]
         except KeyError:
-            near = import_own("difflib").get_close_matches(name, self.__all__, 3, 0.5)
+            near = _near(name, self.__all__)
             hint = (
-                "; did you mean {}?".format(" or ".join(near)) if near else "; dir({}) lists them".format(self.__name__)
+                "; did you mean {}?".format(" or ".join(near)) if near else "; dir({}) lists them".format(self._label)
             )
-            raise AttributeError("{} has no tool {}{}".format(self.__name__, name, hint)) from None
+            raise AttributeError("{} has no tool {}{}".format(self._label, name, hint)) from None
+
+    def __setattr__(self, name: str, _value: object) -> NoReturn:
+        raise AttributeError("{}.{} cannot be set: tools are the host's; use a variable".format(self._label, name))
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError("{}.{} cannot be deleted: tools are the host's".format(self._label, name))
 
     def __dir__(self):
         self._load()
         return sorted(self.__all__)
 
     def __repr__(self):
-        return "<{}: tools of the host; dir({}) lists them, help({}.NAME) explains one>".format(*[self.__name__] * 3)
+        return "<{}: tools of the host; dir({}) lists them, help({}.NAME) explains one>".format(*[self._label] * 3)
 
     def __reduce__(self):
         raise TypeError("tools belong to the session and cannot be pickled")
 
     def _load(self):
-        if self._is_loaded:
+        if "__all__" in vars(self):
             return
         toolbox = self._toolbox
         listing = toolbox.specs(self._group)
@@ -232,11 +258,19 @@ class ToolGroup(types.ModuleType):
         made: dict[str, Any] = dict(toolbox.own_functions()) if self._group is None else {}
         for spec in listing["tools"]:
             function = toolbox.function(spec)
-            function.__module__ = self.__name__
+            function.__module__ = self._label
             made[function.__name__] = function
         for group in listing["groups"]:
             made[group] = ToolGroup("tools." + group, toolbox, group)
-        vars(self).update(made, __all__=list(made), _is_loaded=True)
+        vars(self).update(made, __name__=self._label, __all__=list(made))
+
+
+def _near(name, known):
+    try:
+        return import_own("difflib").get_close_matches(name, known, 3, 0.5)
+    except Exception:
+        # A cell has broken it.
+        return []
 
 
 def _function(toolbox, spec):
@@ -278,7 +312,7 @@ def _function(toolbox, spec):
 
     async def later(*positional, **named):
         given = fields(positional, named)
-        value = await _in_thread(lambda: toolbox.call("TOOL", name, given))
+        value = await toolbox.workers.awaited(lambda: toolbox.call("TOOL", name, given))
         return _table(value) if spec["table"] else value
 
     tool.__name__ = tool.__qualname__ = own_name
@@ -311,7 +345,7 @@ def _signature(spec):
     if spec["open"]:
         listed.append(_Parameter("fields", _Parameter.VAR_KEYWORD))
     try:
-        return inspect.Signature(listed)
+        return _Signature(listed)
     except ValueError:
         return None
 
@@ -356,38 +390,9 @@ def _table(value):
     return pandas.DataFrame(value) if isinstance(value, list) else value
 
 
-def _json(value):
-    return json.dumps(value, ensure_ascii=False)
-
-
 async def _awaited_text(pending):
-    return _json(await pending)
+    return _write_json(await pending)
 
 
 async def _awaited_table(pending):
     return _table(await pending)
-
-
-async def _in_thread(work):
-    """Waits in a thread of its own, which ends with the call: a session with threads has no checkpoints."""
-    asyncio = import_own("asyncio")
-    loop = asyncio.get_running_loop()
-    answered = loop.create_future()
-
-    def settle(outcome, error):
-        if answered.done():
-            return
-        if error is None:
-            answered.set_result(outcome)
-        else:
-            answered.set_exception(error)
-
-    def run():
-        try:
-            outcome, failure = work(), None
-        except BaseException as error:
-            outcome, failure = None, error
-        loop.call_soon_threadsafe(settle, outcome, failure)
-
-    threading.Thread(target=run, daemon=True).start()
-    return await answered
