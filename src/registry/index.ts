@@ -16,6 +16,7 @@ export type {
   InvocationLog,
 } from "./control/invocation-log.js";
 export type { ToolPolicy } from "./control/policy.js";
+export type { Secret } from "./control/secrets.js";
 export type { FunctionTool, FunctionTools } from "./function-source.js";
 export type { OpenApiCredentials } from "./openapi/credentials.js";
 export type { OpenApiDocument } from "./openapi/document.js";

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import threading
 from typing import Any, Callable
 
 from ..module_finder import import_own
@@ -11,7 +10,8 @@ from ..pristine import BUILTINS as __builtins__
 from .argument_types import mismatch
 from .bridge import Pending
 
-_Parameter = inspect.Parameter
+# Kept, since a cell may replace those of the module.
+_Parameter, _Signature = inspect.Parameter, inspect.Signature
 
 
 def made_of(toolbox: Any, spec: dict) -> Callable:
@@ -54,7 +54,7 @@ def made_of(toolbox: Any, spec: dict) -> Callable:
 
     async def later(*positional, **named):
         given = fields(positional, named)
-        value = await _in_thread(lambda: toolbox.call("TOOL", name, given))
+        value = await toolbox.workers.awaited(lambda: toolbox.call("TOOL", name, given))
         return _table(value) if spec["table"] else value
 
     tool.__name__ = tool.__qualname__ = own_name
@@ -87,7 +87,7 @@ def _signature(spec):
     if spec["open"]:
         listed.append(_Parameter("fields", _Parameter.VAR_KEYWORD))
     try:
-        return inspect.Signature(listed)
+        return _Signature(listed)
     except ValueError:
         return None
 
@@ -115,28 +115,3 @@ def _table(value):
 
 async def _awaited_table(pending):
     return _table(await pending)
-
-
-async def _in_thread(work):
-    """Waits in a thread of its own, which ends with the call: a session with threads has no checkpoints."""
-    asyncio = import_own("asyncio")
-    loop = asyncio.get_running_loop()
-    answered = loop.create_future()
-
-    def settle(outcome, error):
-        if answered.done():
-            return
-        if error is None:
-            answered.set_result(outcome)
-        else:
-            answered.set_exception(error)
-
-    def run():
-        try:
-            outcome, failure = work(), None
-        except BaseException as error:
-            outcome, failure = None, error
-        loop.call_soon_threadsafe(settle, outcome, failure)
-
-    threading.Thread(target=run, daemon=True).start()
-    return await answered

@@ -6,13 +6,14 @@ import inspect
 import json
 import threading
 import types
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterator, NoReturn
 
 from ..errors import MODULE, HostError
 from ..module_finder import import_own
 from ..pristine import BUILTINS as __builtins__
 from .bridge import Bridge, Pending, encoded, single
 from .tool_function import made_of
+from .workers import Workers
 
 # The host's functions behind all tools.
 CALL, SPECS, LIST = "tool_call", "tool_specs", "tool_list"
@@ -20,6 +21,9 @@ CALL, SPECS, LIST = "tool_call", "tool_specs", "tool_list"
 FRESH_PYTHON, APPROVAL, DELEGATION, ROUTE = "run_fresh_python", "ask_approval", "delegate_task", "advise_route"
 OWN_NAMES = (CALL, SPECS, LIST, FRESH_PYTHON, APPROVAL, DELEGATION, ROUTE)
 
+# Kept, since a cell may replace those of the modules.
+_signature_of = inspect.signature
+_read_json, _write_json = json.JSONDecoder().decode, json.JSONEncoder(ensure_ascii=False, default=str).encode
 # Functions that are in no registry say nothing of themselves.
 _UNDECLARED = {"read_only": False, "chain": False, "reads": None, "writes": None}
 _UNKNOWN = {"code": "UNKNOWN_TOOL", "retryable": False, "remedy": "list_tools() shows which there are"}
@@ -48,6 +52,9 @@ class ToolList(list):
         lines = ["{}  {}".format(one["signature"] or one["name"], one["about"]).rstrip() for one in self]
         return "\n".join(lines)
 
+    def __reduce__(self):
+        return list, (list(self),)
+
 
 class Toolbox:
     """The tools of a session. `record(name, arguments, work)` logs each call, where there is a log."""
@@ -65,6 +72,7 @@ class Toolbox:
         self.session_functions: Callable[[], dict[str, Callable]] = dict
         # What a chained turn says of the calls that it makes.
         self.chain = threading.local()
+        self.workers = Workers()
         # The same of a turn that is run line by line.
         self.sequence: Iterator[dict] | None = None
 
@@ -109,13 +117,13 @@ class Toolbox:
 
     def _call_by_text(self, name, arguments):
         try:
-            args = json.loads(arguments)
-        except (TypeError, ValueError) as error:
+            args = _read_json(arguments)
+        except (TypeError, ValueError, RecursionError) as error:
             raise ValueError("CALL() takes the arguments as a JSON text: {}".format(error)) from None
         value = self.call("CALL", name, args)
         if isinstance(value, Pending):
             return Pending("CALL", _awaited_text(value), lambda arrived: arrived)
-        return _json(value)
+        return _write_json(value)
 
     def _listed(self, pattern):
         if not isinstance(pattern, str):
@@ -128,7 +136,7 @@ class Toolbox:
     def _own_listed(self):
         for name, function in self._functions.items():
             about = (function.__doc__ or "").partition("\n")[0]
-            yield {"name": name, "signature": name + str(inspect.signature(function)), "about": about}
+            yield {"name": name, "signature": name + str(_signature_of(function)), "about": about}
 
     def call(self, function: str, name: str, args: dict) -> Any:
         """One call, logged as that of `function`."""
@@ -152,7 +160,17 @@ class Toolbox:
         chain = getattr(self.chain, "place", None) or (None if self.sequence is None else next(self.sequence))
         if chain is not None:
             question["chain"] = chain
-        return single(self._bridge, CALL, [question], lambda told: self._value(name, told))
+        return self._asked(name, question)
+
+    def _asked(self, name, question):
+        try:
+            return single(self._bridge, CALL, [question], lambda told: self._value(name, told))
+        except ToolError:
+            raise
+        except HostError as error:
+            # What comes before or after the registry, such as an answer that no message can hold.
+            told = {"code": "FAILED", "message": str(error), "retryable": False, "remedy": error.hint}
+            raise _failure(name, told) from None
 
     def _value(self, name, told):
         if "error" in told:
@@ -185,7 +203,7 @@ class Toolbox:
     def spec_of(self, name: str) -> dict | None:
         """What the host says of a tool, or None."""
         if name in self._functions:
-            parameters = inspect.signature(self._functions[name]).parameters
+            parameters = _signature_of(self._functions[name]).parameters
             return dict(_UNDECLARED, parameters=[{"name": one} for one in parameters])
         group = name.rpartition(".")[0] or None
         if group not in self._specs:
@@ -207,9 +225,13 @@ class Toolbox:
 class ToolGroup(types.ModuleType):
     """A group of tools, which asks the host for them when somebody looks. A module, so that help() lists it."""
 
+    # Not among its variables, which a cell may clear.
+    __slots__ = ("_toolbox", "_group", "_label")
+
     def __init__(self, name: str, toolbox: Toolbox, group: str | None) -> None:
         super().__init__(name, "Tools of the host.")
-        vars(self).update(_toolbox=toolbox, _group=group, _is_loaded=False)
+        for slot, value in (("_toolbox", toolbox), ("_group", group), ("_label", name)):
+            object.__setattr__(self, slot, value)
 
     def __getattr__(self, name):
         if name.startswith("_"):
@@ -218,24 +240,33 @@ class ToolGroup(types.ModuleType):
         try:
             return vars(self)[name]
         except KeyError:
-            near = import_own("difflib").get_close_matches(name, self.__all__, 3, 0.5)
-            hint = (
-                "; did you mean {}?".format(" or ".join(near)) if near else "; dir({}) lists them".format(self.__name__)
-            )
-            raise AttributeError("{} has no tool {}{}".format(self.__name__, name, hint)) from None
+            near = _near(name, self.__all__)
+            hint = "did you mean {}?".format(" or ".join(near)) if near else "{} lists them".format(self._listing())
+            raise AttributeError("{} has no tool {}; {}".format(self._label, name, hint)) from None
+
+    def __setattr__(self, name: str, _value: object) -> NoReturn:
+        raise AttributeError("{}.{} cannot be set: tools are the host's; use a variable".format(self._label, name))
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError("{}.{} cannot be deleted: tools are the host's".format(self._label, name))
 
     def __dir__(self):
         self._load()
         return sorted(self.__all__)
 
     def __repr__(self):
-        return "<{}: tools of the host; dir({}) lists them, help({}.NAME) explains one>".format(*[self.__name__] * 3)
+        text = "<{}: tools of the host; {} lists them, help({}.NAME) explains one>"
+        return text.format(self._label, self._listing(), self._label)
+
+    def _listing(self):
+        # Not dir(), which the rules for an agent's code refuse.
+        return "list_tools()" if self._group is None else "list_tools('{}.*')".format(self._group)
 
     def __reduce__(self):
         raise TypeError("tools belong to the session and cannot be pickled")
 
     def _load(self):
-        if self._is_loaded:
+        if "__all__" in vars(self):
             return
         toolbox = self._toolbox
         listing = toolbox.specs(self._group)
@@ -244,11 +275,11 @@ class ToolGroup(types.ModuleType):
         made: dict[str, Any] = dict(toolbox.own_functions()) if self._group is None else {}
         for spec in listing["tools"]:
             function = toolbox.function(spec)
-            function.__module__ = self.__name__
+            function.__module__ = self._label
             made[function.__name__] = function
         for group in listing["groups"]:
             made[group] = ToolGroup("tools." + group, toolbox, group)
-        vars(self).update(made, __all__=list(made), _is_loaded=True)
+        vars(self).update(made, __name__=self._label, __all__=list(made))
 
 
 def _failure(name, error):
@@ -270,9 +301,13 @@ def _listing(group, told):
     return told
 
 
-def _json(value):
-    return json.dumps(value, ensure_ascii=False)
-
-
 async def _awaited_text(pending):
-    return _json(await pending)
+    return _write_json(await pending)
+
+
+def _near(name, known):
+    try:
+        return import_own("difflib").get_close_matches(name, known, 3, 0.5)
+    except Exception:
+        # A cell has broken it.
+        return []
