@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { cellar, sandboxAbsence } from "../../../test/support/command-line.js";
+import { cellar, Screen, sandboxAbsence } from "../../../test/support/command-line.js";
 
 const MEMORY = fileURLToPath(
   import.meta.resolve("@modelcontextprotocol/server-memory/dist/index.js"),
@@ -70,6 +70,21 @@ describe("cellar tools", () => {
     const refused = await call("clear");
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("--yes")]);
     expect((await call("clear", "--yes")).stdout).toBe("gone\n");
+  });
+
+  it("asks a person at a terminal", async (context) => {
+    const lack = await sandboxAbsence();
+    if (lack !== undefined) context.skip(lack);
+    const shop = file("shop.yaml", SHOP);
+    for (const [typed, shown] of [
+      ["y\r", /gone/],
+      ["n\r", /not approved/],
+    ] as const) {
+      using screen = new Screen(["tools", "call", "--file", shop, "clear"]);
+      await screen.sees(/clear is destructive[\s\S]*\[y\/n\/always\]/);
+      screen.type(typed);
+      await screen.sees(shown);
+    }
   });
 
   it("says what is wrong with a call", async () => {
