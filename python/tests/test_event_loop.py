@@ -1,5 +1,4 @@
 """Top-level await on one loop that lasts."""
-
 import gc
 import os
 import unittest

@@ -75,7 +75,7 @@ function sessionToolsOf({ tools, isPrivate, onInvocation }: HostFunctionOptions)
   if (tools instanceof ToolRegistry) {
     return tools.sessionTools({ isPrivate: () => isPrivate, onInvocation });
   }
-  return isToolProvider(tools) ? tools.sessionTools() : tools;
+  return isToolProvider(tools) ? tools.sessionTools({ isPrivate: () => isPrivate }) : tools;
 }
 
 function answering<T>(

@@ -126,7 +126,7 @@ export function planAgent(given: AgentOptions, config: REPLConfig, hasContext: b
     ...present(config),
   };
   const offered = tools ?? sandbox.tools;
-  const isPrivate = parsed.data.private;
+  const isPrivate = parsed.data.private || sandbox.private === true;
   return {
     ...parsed.data,
     summarise,
@@ -134,6 +134,7 @@ export function planAgent(given: AgentOptions, config: REPLConfig, hasContext: b
     embedder,
     config: {
       ...sandbox,
+      private: isPrivate,
       tools: agentHostTools({
         config: sandbox,
         tools: offered,

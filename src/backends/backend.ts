@@ -154,6 +154,8 @@ export interface REPLConfig extends Partial<Omit<Settings, "limits">> {
   onRLMQuery?: RLMQuery | undefined;
   /** Functions of yours that Python may call by these names. */
   tools?: HostTools | ToolProvider | undefined;
+  /** Cells have no network, and no tool that reaches it may be called. */
+  private?: boolean | undefined;
   signal?: AbortSignal | undefined;
 }
 

@@ -1,5 +1,5 @@
-import { z } from "zod";
 import { CellarError } from "../errors.js";
+import { SchemaCheck } from "./source/schema-check.js";
 import { type JsonSchema, ToolError } from "./tool.js";
 
 const MOST_ISSUES = 8;
@@ -10,7 +10,7 @@ type Arguments = Readonly<Record<string, unknown>>;
 /** Checks arguments against the schema of a tool, and adds its defaults. */
 export class ArgumentCheck {
   readonly #name: string;
-  readonly #schema: z.ZodType | undefined;
+  readonly #schema: SchemaCheck;
   readonly #known: ReadonlySet<string>;
   readonly #isOpen: boolean;
 
@@ -21,7 +21,7 @@ export class ArgumentCheck {
     this.#known = new Set(isObject ? Object.keys(properties) : []);
     this.#isOpen =
       !isObject || (additionalProperties !== undefined && additionalProperties !== false);
-    this.#schema = schemaOf(parameters);
+    this.#schema = new SchemaCheck(parameters);
   }
 
   read(given: unknown): Arguments {
@@ -35,7 +35,7 @@ export class ArgumentCheck {
         `there is no ${unknown.slice(0, MOST_ISSUES).join(", ")}; it takes ${known}`,
       ]);
     }
-    const parsed = this.#schema?.safeParse(given);
+    const parsed = this.#schema.parse(given);
     if (parsed === undefined) return given;
     if (parsed.success) return parsed.data as Arguments;
     const told = parsed.error.issues.slice(0, MOST_ISSUES).map(({ path, message }) => {
@@ -48,15 +48,6 @@ export class ArgumentCheck {
   #wrong(problems: readonly string[]): ToolError {
     const message = `${this.#name} got invalid arguments: ${problems.join("; ")}`;
     return new ToolError("BAD_ARGUMENTS", message, { remedy: `see help(tools.${this.#name})` });
-  }
-}
-
-/** Undefined where the schema says more than can be checked here; its owner checks it then. */
-function schemaOf(parameters: JsonSchema): z.ZodType | undefined {
-  try {
-    return z.fromJSONSchema(parameters as Parameters<typeof z.fromJSONSchema>[0]);
-  } catch {
-    return undefined;
   }
 }
 

@@ -2,6 +2,7 @@ import type { WebFetcherOptions } from "../web/web-fetcher.js";
 import type { SearchProvider } from "../web/web-search.js";
 import type { Approver } from "./control/approvals.js";
 import type { ToolPolicy } from "./control/policy.js";
+import type { Secret } from "./control/secrets.js";
 import type { FunctionTools } from "./function-source.js";
 import type { OpenApiOptions } from "./openapi/source.js";
 import type { ToolLimits, ToolSource } from "./tool.js";
@@ -28,8 +29,8 @@ export interface RegistryOptions {
   readonly policies?: readonly ToolPolicy[] | undefined;
   /** Asked before a destructive tool runs. Without it, such calls are refused. */
   readonly onApproval?: Approver | undefined;
-  /** Values that cells name as `{secret:NAME}`; only the host and the tools see them. */
-  readonly secrets?: Readonly<Record<string, string>> | undefined;
+  /** Values that cells name as `{secret:NAME}`; only the host sees them, and the tools that may. */
+  readonly secrets?: Readonly<Record<string, Secret>> | undefined;
   /** For each tool that does not set its own. */
   readonly limits?: ToolLimits | undefined;
 }

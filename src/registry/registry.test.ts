@@ -357,5 +357,11 @@ it("groups have names of their own", async () => {
     sources: [source("a", {}), source("b", {})],
   });
   expect(registry.groups).toEqual(["a", "b"]);
+  for (const sources of [[source(undefined, { name: "add" })], [source("add", {})]]) {
+    await expect(open({ tools: { add }, sources })).rejects.toMatchObject({
+      code: "INVALID_CONFIG",
+      message: "two sources have tools called add",
+    });
+  }
   expect([...(await registry.tools("a")).keys()]).toEqual(["a.one"]);
 });

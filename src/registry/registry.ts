@@ -5,6 +5,7 @@ import { ArgumentCheck, checkToolNames } from "./arguments.js";
 import { type ApprovalAnswer, Approvals, type Risk } from "./control/approvals.js";
 import {
   type ChainPlace,
+  detached,
   type Invocation,
   type InvocationListener,
   InvocationLog,
@@ -45,6 +46,7 @@ interface Entry {
   /** `name`, or `group.name`. */
   readonly name: string;
   readonly tool: RegisteredTool;
+  readonly source: ToolSource;
   readonly check: ArgumentCheck;
   readonly gate: ToolGate;
 }
@@ -190,10 +192,17 @@ export class ToolRegistry implements AsyncDisposable {
       const { arguments: edited } = await this.approve(name, risk, asked, signal);
       if (edited !== undefined) asked = entry.check.read(edited);
     }
-    const placed = this.#secrets.place(asked);
+    const placed = this.#secrets.place(asked, name);
     const { value, displays, inSession } = await gate.run(signal, (own) =>
-      tool.run({ arguments: placed, signal: own, onProgress }),
+      tool.run({
+        arguments: placed,
+        signal: own,
+        onProgress: onProgress && ((text) => onProgress(this.#secrets.redactText(text))),
+      }),
     );
+    if (inSession !== undefined && this.#secrets.isNamedIn(asked)) {
+      throw new ToolError("NOT_PERMITTED", `${name} works in the session, where no secret may go`);
+    }
     const size = sizeOf(value, gate.maxResultBytes) + sizeOf(displays, gate.maxResultBytes);
     if (size > gate.maxResultBytes) {
       const most = Math.round(gate.maxResultBytes / 1_000_000);
@@ -201,7 +210,11 @@ export class ToolRegistry implements AsyncDisposable {
         remedy: "ask for less, or for a part",
       });
     }
-    return { value: this.#secrets.redact(value), displays, inSession };
+    return {
+      value: this.#secrets.redact(value),
+      displays: displays?.map((display) => this.#secrets.redactDisplay(display)),
+      inSession,
+    };
   }
 
   #permit({ name, tool }: Entry, caller: CallerType, isPrivate: boolean): void {
@@ -253,12 +266,18 @@ export class ToolRegistry implements AsyncDisposable {
       const known = this.#entries.get(name);
       // A server may list its tools anew; their limits go on counting.
       if (known?.tool === tool) return known;
+      if ((known !== undefined && known.source !== source) || this.groups.includes(name)) {
+        throw new CellarError("INVALID_CONFIG", `two sources have tools called ${name}`, {
+          remedy: "Rename one of them, or leave it out.",
+        });
+      }
       if (known === undefined && this.#entries.size >= MOST_TOOLS) {
         throw new ToolError("TOO_LARGE", `there are more than ${MOST_TOOLS} tools`);
       }
       const entry: Entry = {
         name,
         tool,
+        source,
         check: new ArgumentCheck(name, tool.parameters),
         gate: known?.gate ?? new ToolGate(name, this.#limits, tool.limits),
       };
@@ -276,15 +295,19 @@ export class ToolRegistry implements AsyncDisposable {
   }
 
   #failureOf(name: string, error: unknown): ToolError {
+    const short = (text: string) =>
+      detached(this.#secrets.redactText(text).slice(0, LONGEST_ERROR));
     if (error instanceof ToolError) {
-      const message = String(this.#secrets.redact(error.message)).slice(0, LONGEST_ERROR);
-      const { code, isRetryable, remedy, cause } = error;
-      return new ToolError(code, message, { isRetryable, remedy, cause });
+      const { code, message, isRetryable, remedy, cause } = error;
+      return new ToolError(code, short(message), {
+        isRetryable,
+        remedy: remedy && short(remedy),
+        cause,
+      });
     }
     const told = `${name} failed: ${describeError(error)}`;
     const remedy = error instanceof CellarError ? error.remedy : undefined;
-    const message = String(this.#secrets.redact(told)).slice(0, LONGEST_ERROR);
-    return new ToolError("FAILED", message, { remedy, cause: error });
+    return new ToolError("FAILED", short(told), { remedy: remedy && short(remedy), cause: error });
   }
 }
 

@@ -139,8 +139,8 @@ function specOf(name: string, tool: RegisteredTool) {
     read_only: tool.isReadOnly,
     destructive: tool.isDestructive,
     chain: tool.allowedCallers.includes("chain"),
-    reads: tool.effects?.reads ?? [],
-    writes: tool.effects?.writes ?? [],
+    reads: tool.effects === undefined ? null : (tool.effects.reads ?? []),
+    writes: tool.effects === undefined ? null : (tool.effects.writes ?? []),
     parameters: parameters.listed.map(({ name: own, required, type, fallback }) => ({
       name: own,
       required,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import ChainMap
 from typing import Any, Callable, Iterator, Mapping
 
@@ -21,26 +22,37 @@ class ChainedTurns:
     """Plans each turn before it runs, and keeps the report on the last one."""
 
     def __init__(
-        self, order: Mapping[str, Any], namespace: Callable[[], dict], host: Callable[[], Any], can_wait: bool
-    ):
+        self,
+        order: Mapping[str, Any],
+        namespace: Callable[[], dict],
+        host: Callable[[], Any],
+        can_wait: bool,
+        workspace: str,
+    ) -> None:
         self._options = Options(order["mode"], order["parallel_tools"], order["parallel_mutations"], can_wait=can_wait)
         self._namespace = namespace
         self._host = host
-        self._functions = built_ins()
+        self._functions = built_ins(workspace)
         self.report: dict | None = None
         self.log: list[dict] = []
 
     def begin(self) -> None:
         self.report, self.log = None, []
+        toolbox = self._host()
+        if toolbox is not None:
+            toolbox.sequence = None
 
-    def planned(self, code: str) -> Callable[[], None] | None:
+    def planned(self, code: str, filename: str) -> Callable[[], Any] | None:
         """What runs the turn instead of its code; None if it is run as any other cell."""
         toolbox = self._host()
-        made = plan(code, Catalogue(self._functions, self._tools()), self._namespace(), self._options)
+        catalogue = Catalogue(self._functions, self._tools())
+        made = plan(code, catalogue, self._namespace(), self._options, filename)
         if isinstance(made, Refusal):
             raise ChainRefused(made.message)
         if not isinstance(made, Plan):
             self.report = sequential_report(made)
+            if made.chain_id is not None and toolbox is not None:
+                toolbox.sequence = ({"id": made.chain_id, "index": index} for index in itertools.count())
             return None
         return lambda: self._run(made, toolbox)
 
@@ -92,9 +104,8 @@ class _RegistryFacts(Mapping):
         if spec is None:
             raise KeyError(name)
         names = tuple(one["name"] for one in spec["parameters"])
-        declared = spec["reads"] or spec["writes"] or spec["read_only"]
-        reads = tuple(spec["reads"]) if declared else None
-        writes = tuple(spec["writes"]) if declared else None
+        # What says nothing of its effects may touch anything; if it only reads, it may read anything.
+        reads, writes = (None if spec[kind] is None else tuple(spec[kind]) for kind in ("reads", "writes"))
         return ToolFacts(spec["read_only"], spec["chain"] or spec["read_only"], False, reads, writes, names)
 
     def _spec(self, name):

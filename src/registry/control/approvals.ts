@@ -80,7 +80,8 @@ export class Approvals {
     asked: Pick<ApprovalRequest, "name" | "risk" | "arguments">,
     signal: AbortSignal,
   ): Promise<ApprovalAnswer> {
-    if (this.#always.has(asked.name)) return { approved: true };
+    const subject = `${asked.risk} ${asked.name}`;
+    if (this.#always.has(subject)) return { approved: true };
     if (this.#approver === undefined && this.#listeners.size === 0) {
       return { approved: false, reason: "nobody can approve it here: there is no onApproval" };
     }
@@ -94,7 +95,9 @@ export class Approvals {
       for (const listener of this.#listeners) listener(request);
       void this.#askApprover(request, signal);
       const answer = await unlessAborted(waiting.answer.promise, signal);
-      if (answer.approved && answer.always === true) this.#always.add(asked.name);
+      // Only a plain yes is one, whatever a callback without types may say.
+      if (answer?.approved !== true) return { approved: false, reason: answer?.reason };
+      if (answer.always === true) this.#always.add(subject);
       return answer;
     } finally {
       this.#waiting.delete(request.id);

@@ -3,6 +3,7 @@ import type { CallerType, ToolErrorCode } from "../tool.js";
 
 const MOST_KEPT = 10_000;
 const LONGEST_TEXT = 500;
+const LONGEST_VALUE = 4_000;
 const MOST_ITEMS = 20;
 const MAX_DEPTH = 4;
 
@@ -72,19 +73,38 @@ export class InvocationLog {
   }
 }
 
-/** As much of a value as a log shows. */
-export function shortened(value: unknown, depth = 0): unknown {
-  if (typeof value === "string") {
-    return value.length <= LONGEST_TEXT ? value : `${value.slice(0, LONGEST_TEXT - 1)}…`;
+/** As much of a value as a log shows; thousands of them are kept. */
+export function shortened(value: unknown): unknown {
+  return new Shortener().shorten(value, 0);
+}
+
+class Shortener {
+  #left = LONGEST_VALUE;
+
+  shorten(value: unknown, depth: number): unknown {
+    this.#left -= 8;
+    if (typeof value === "string") return this.#text(value);
+    if (typeof value === "bigint") return this.#text(value.toString());
+    if (typeof value !== "object" || value === null) return value;
+    if (depth >= MAX_DEPTH || this.#left <= 0) return "…";
+    if (Array.isArray(value)) {
+      const items = value.slice(0, MOST_ITEMS).map((item) => this.shorten(item, depth + 1));
+      return value.length > MOST_ITEMS ? [...items, `… ${value.length - MOST_ITEMS} more`] : items;
+    }
+    const entries = Object.entries(value).slice(0, MOST_ITEMS);
+    return Object.fromEntries(
+      entries.map(([key, item]) => [this.#text(key), this.shorten(item, depth + 1)]),
+    );
   }
-  if (typeof value !== "object" || value === null) return value;
-  if (depth >= MAX_DEPTH) return "…";
-  if (Array.isArray(value)) {
-    const items = value.slice(0, MOST_ITEMS).map((item) => shortened(item, depth + 1));
-    return value.length > MOST_ITEMS ? [...items, `… ${value.length - MOST_ITEMS} more`] : items;
+
+  #text(text: string): string {
+    const most = Math.max(0, Math.min(LONGEST_TEXT, this.#left));
+    this.#left -= Math.min(text.length, most);
+    return text.length <= most ? text : `${detached(text.slice(0, Math.max(0, most - 1)))}…`;
   }
-  const entries = Object.entries(value).slice(0, MOST_ITEMS);
-  return Object.fromEntries(
-    entries.map(([key, item]) => [key.slice(0, LONGEST_TEXT), shortened(item, depth + 1)]),
-  );
+}
+
+/** A copy: a slice would keep the whole text in memory. */
+export function detached(text: string): string {
+  return Buffer.from(text, "utf16le").toString("utf16le");
 }

@@ -42,6 +42,15 @@ export function readPolicies(given: unknown): readonly ToolPolicy[] {
 }
 
 function checkGroups({ groups = {}, callers = {}, ...own }: ToolPolicy): void {
+  // Groups in groups are not followed: a list can be read at one place.
+  const nested = Object.values(groups)
+    .flat()
+    .find((pattern) => groupOf(pattern) !== undefined);
+  if (nested !== undefined) {
+    throw new CellarError("INVALID_CONFIG", `a group of a policy names ${nested}`, {
+      remedy: "Write the patterns of that group instead: groups are not nested.",
+    });
+  }
   for (const { allow = [], deny = [] } of [own, ...Object.values(callers)]) {
     for (const pattern of [...allow, ...deny]) {
       const name = groupOf(pattern);
@@ -62,7 +71,9 @@ export function refusalOf(
   caller: CallerType,
 ): string | undefined {
   for (const { groups = {}, callers = {}, ...own } of policies) {
-    for (const rules of [own, callers[caller] ?? {}]) {
+    // Only the session says that a call is part of a chain, so that may not widen what its cells can do.
+    const kinds: readonly CallerType[] = caller === "chain" ? ["cell", "chain"] : [caller];
+    for (const rules of [own, ...kinds.map((kind) => callers[kind] ?? {})]) {
       const reason = refusalBy(rules, groups, name, tool);
       if (reason !== undefined) return reason;
     }
@@ -90,10 +101,12 @@ function isMatch(
   category: string | undefined,
 ): boolean {
   const group = groupOf(pattern);
-  // Groups in groups are not followed: a list can be read at one place.
-  if (group !== undefined) return (groups[group] ?? []).some((one) => matchesName(one, name));
+  if (group !== undefined) {
+    return (groups[group] ?? []).some((one) => isMatch(one, {}, name, category));
+  }
   if (pattern.startsWith("category:")) return pattern.slice("category:".length) === category;
-  return matchesName(pattern, name);
+  // A server's tool `read-file` is `read_file` here, and may be meant by either.
+  return matchesName(pattern, name) || matchesName(pattern.replace(/[^\w.*]/g, "_"), name);
 }
 
 /** `*` stands for any characters. Without backtracking: each piece is looked for once. */

@@ -32,7 +32,8 @@ export function declarationOf(
   transport: McpServer["transport"],
 ): ToolDeclaration {
   const { isReadOnly, isDestructive } = effectsOf(tool.annotations ?? {});
-  const isRemote = transport === "http" || tool.annotations?.openWorldHint === true;
+  // MCP takes what says nothing as open to the world; a program of the host can reach everything.
+  const isRemote = transport === "http" || tool.annotations?.openWorldHint !== false;
   return {
     name,
     description: boundedDescription(tool.description ?? tool.title ?? ""),

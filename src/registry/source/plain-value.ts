@@ -10,15 +10,23 @@ export class Secrets {
   readonly #forms: readonly string[];
 
   constructor(values: readonly string[]) {
-    const forms = values
-      .filter(({ length }) => length >= SHORTEST_SECRET)
-      .flatMap((value) => [value, ...encoded(value), quoted(value)]);
-    this.#forms = [...new Set([...forms, ...forms.map((form) => form.replaceAll("/", "\\/"))])];
+    this.#forms = values.filter(({ length }) => length >= SHORTEST_SECRET).flatMap(formsOf);
   }
 
   hide(text: string): string {
     return hideSecrets(text, this.#forms, SHORTEST_SECRET);
   }
+}
+
+/** The forms in which a secret may occur: as it is, in addresses, in JSON, and as bytes. */
+export function formsOf(secret: string): readonly string[] {
+  const forms = [
+    secret,
+    ...encoded(secret),
+    quoted(secret),
+    Buffer.from(secret).toString("latin1"),
+  ];
+  return [...new Set([...forms, ...forms.map((form) => form.replaceAll("/", "\\/"))])];
 }
 
 /** A copy of a value from outside, without secrets; what is nested too deeply is refused. */

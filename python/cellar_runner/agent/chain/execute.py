@@ -232,5 +232,5 @@ def _printed(steps):
 def _shown(value, limit):
     """A text as it is, since it is for reading; anything else as Python shows it."""
     if is_a(value, str):
-        return cap(guarded_str(value) or "", limit)
+        return cap((guarded_str(value) or "").rstrip("\n"), limit)
     return text_of(value, limit)

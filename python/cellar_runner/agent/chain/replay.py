@@ -15,6 +15,7 @@ from .execute import Ran
 from .facts import ROOT, WRAPPERS, Catalogue, ToolFacts
 
 MOST_ENTRIES = 1_000
+LONGEST_NAME = 200
 # Of each result, and of all of them: the log is part of one message.
 VALUE_CHARACTERS = 100_000
 LOG_CHARACTERS, LOG_NODES = 2_000_000, 30_000
@@ -50,7 +51,8 @@ def log_of(calls: Iterable[Ran]) -> list[dict]:
         arguments = _wrapped if step.is_wrapped else _arguments
         args = arguments(step.parameters, invocation.positional, invocation.named)
         outcome, left = _outcome(value, error, left)
-        entries.append({"chain_index": step.chain_index, "tool": step.tool, "args": args, "outcome": outcome})
+        tool = step.tool[:LONGEST_NAME]
+        entries.append({"chain_index": step.chain_index, "tool": tool, "args": args, "outcome": outcome})
     return entries
 
 
@@ -141,7 +143,7 @@ class _Replay:
     def answer(self, tool: str, args: Any) -> Any:
         at, self._at = self._at, self._at + 1
         expected = self._entries.get(at)
-        got = {"tool": tool, "args": args}
+        got = {"tool": tool[:LONGEST_NAME], "args": args}
         if expected is None or any(expected.get(key) != value for key, value in got.items()):
             raise self._diverged(at, expected, got)
         outcome = expected["outcome"]
