@@ -204,6 +204,16 @@ describe("waves", () => {
     expect(turn.observation).toMatch(/first[\s\S]*first[\s\S]*second/);
   });
 
+  it("bind a name only after the steps above have read it", async () => {
+    await using opened = await open({ chainMode: "dep" });
+    const { repl } = opened;
+    await repl.turn("a = 'old'");
+    const code =
+      "x = tools.echo(value=1)\nb = tools.echo(value=[x, a])\na = tools.echo(value='new')";
+    expect((await repl.turn(code)).chain?.mode_used).toBe("dep");
+    expect([await repl.variable("a"), await repl.variable("b")]).toEqual(["new", [1, "old"]]);
+  });
+
   it("use the value of this turn, not of the one before, deep in an argument too", async () => {
     await using opened = await open({ chainMode: "dep" });
     const { repl } = opened;
