@@ -96,6 +96,17 @@ describe("the web of an agent", () => {
     }
   });
 
+  it("is open to cells where config.network names a host, and not where it names none", async () => {
+    const { host } = new URL(site);
+    const read = `import urllib.request\nprint(urllib.request.urlopen("${site}/json").status)`;
+    await using some = await AgentRepl.open({
+      config: { network: { allow: [host] }, policy: "off" },
+    });
+    expect((await some.turn(read)).observation).toBe("200");
+    await using none = await AgentRepl.open({ config: { policy: "off" } });
+    expect((await none.turn(read)).observation).toContain("URLError");
+  });
+
   it("is refused to a private agent, and said to be missing without a registry", async () => {
     await using hidden = await AgentRepl.open({ tools: registry, private: true });
     expect((await hidden.turn(`web_fetch("${site}/page")`)).observation).toContain("private");

@@ -8,6 +8,7 @@ import { type RegisteredTool, ToolError } from "./tool.js";
 import { isAbout } from "./tool-search.js";
 
 const LONGEST_SCHEMA = 4_000;
+const LONGEST_ABOUT = 160;
 
 const callInput = z.strictObject({
   name: z.string().max(200),
@@ -108,7 +109,7 @@ async function listed(registry: ToolRegistry, pattern: string, signal: AbortSign
               name,
               parametersOf(tool.parameters) ?? { listed: [], open: true },
             ),
-            about: tool.description.split("\n", 1)[0]?.slice(0, 200) ?? "",
+            about: firstSentence(tool.description),
           }));
       } catch (error) {
         return [
@@ -154,4 +155,11 @@ function specOf(name: string, tool: RegisteredTool) {
 /** What Python checks before it sends anything; larger schemas are checked here alone. */
 function small(schema: unknown): unknown {
   return JSON.stringify(schema ?? {}).length > LONGEST_SCHEMA ? {} : (schema ?? {});
+}
+
+/** What a list shows of a tool; help() has the rest. */
+function firstSentence(description: string): string {
+  const [line = ""] = description.split("\n", 1);
+  const sentence = /^.{20,160}?[.!?](?=\s|$)/u.exec(line)?.[0] ?? line;
+  return sentence.length <= LONGEST_ABOUT ? sentence : `${sentence.slice(0, LONGEST_ABOUT - 1)}…`;
 }

@@ -84,13 +84,47 @@ class ChainedTurns:
             finally:
                 toolbox.chain.place = None
 
+        def batch(invocations: list[Invocation], chains: list[dict]) -> list[tuple[Any, Any]] | None:
+            orders = [getattr(one.function, "order", None) for one in invocations]
+            if toolbox is None or not all(orders):
+                return None
+            return _made_at_once(toolbox, invocations, orders, chains, made.options.most_at_once)
+
         self.report = report(made, [])
-        outcome = execute(made, self._namespace(), call)
+        outcome = execute(made, self._namespace(), call, batch)
         self.report, self.log = outcome.report, log_of(outcome.calls)
         if outcome.text:
             print(outcome.text)
         if outcome.error is not None:
             raise outcome.error
+
+
+def _made_at_once(toolbox, invocations, orders, chains, most):
+    """(value, error) of calls of the registry: the host waits for several of them, and nothing here has to."""
+    outcomes: list[tuple[Any, Any]] = [(None, None)] * len(invocations)
+    calls, finishers = {}, {}
+    for at, (invocation, order, chain) in enumerate(zip(invocations, orders, chains)):
+        try:
+            name, args, finishers[at] = order(invocation.positional, invocation.named)
+            calls[at] = name, args, {"id": chain["chain_id"], "index": chain["chain_index"]}
+        except Exception as error:
+            outcomes[at] = None, error
+    values = toolbox.values(list(calls.values()), most)
+    for (at, (name, args, _place)), value in zip(calls.items(), values):
+        outcomes[at] = _recorded(toolbox, name, args, value, finishers[at])
+    return outcomes
+
+
+def _recorded(toolbox, name, args, value, finish):
+    def work():
+        if isinstance(value, HostError):
+            raise value
+        return value
+
+    try:
+        return finish(toolbox.record("TOOL", dict(args, tool=name), work)), None
+    except Exception as error:
+        return None, error
 
 
 class _RegistryFacts(Mapping):

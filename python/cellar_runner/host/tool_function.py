@@ -57,12 +57,21 @@ def made_of(toolbox: Any, spec: dict) -> Callable:
         value = await toolbox.workers.awaited(lambda: toolbox.call("TOOL", name, given))
         return _table(value) if spec["table"] else value
 
+    def order(positional, named):
+        """(name, arguments, what makes the result of the value) of a call, for those that make several at once."""
+        return name, fields(positional, named), _table if spec["table"] else _same
+
+    tool.order = order  # type: ignore[attr-defined]
     tool.__name__ = tool.__qualname__ = own_name
     tool.__doc__ = spec["doc"]
     tool.__signature__ = _signature(spec)  # type: ignore[attr-defined]
     later.__doc__ = "The same, to be awaited: several run at once with asyncio.gather."
     tool.aio = later  # type: ignore[attr-defined]
     return tool
+
+
+def _same(value):
+    return value
 
 
 def _wrong(signature, what):

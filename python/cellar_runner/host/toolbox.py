@@ -156,11 +156,22 @@ class Toolbox:
             return own(**args)
         if not self.has_registry:
             raise _failure(name, dict(_UNKNOWN, message="there is no tool {!r}".format(name)))
-        question = {"name": name, "arguments": encoded("what {} was given".format(name), args)}
         chain = getattr(self.chain, "place", None) or (None if self.sequence is None else next(self.sequence))
-        if chain is not None:
-            question["chain"] = chain
-        return self._asked(name, question)
+        return self._asked(name, _question(name, args, chain))
+
+    def values(self, calls: list[tuple[str, dict, dict]], most: int) -> list[Any]:
+        """The values of calls that have a place in a chain, a few at a time, without a thread; or their errors."""
+        inputs = [_question(*call) for call in calls]
+        outcomes = self._bridge.ask(CALL, inputs, most)
+        return [self._outcome(name, outcome) for (name, _args, _place), outcome in zip(calls, outcomes)]
+
+    def _outcome(self, name, outcome):
+        if isinstance(outcome, HostError):
+            return _failure(name, _unexpected(outcome))
+        try:
+            return self._value(name, outcome)
+        except HostError as error:
+            return error
 
     def _asked(self, name, question):
         try:
@@ -168,9 +179,7 @@ class Toolbox:
         except ToolError:
             raise
         except HostError as error:
-            # What comes before or after the registry, such as an answer that no message can hold.
-            told = {"code": "FAILED", "message": str(error), "retryable": False, "remedy": error.hint}
-            raise _failure(name, told) from None
+            raise _failure(name, _unexpected(error)) from None
 
     def _value(self, name, told):
         if "error" in told:
@@ -280,6 +289,16 @@ class ToolGroup(types.ModuleType):
         for group in listing["groups"]:
             made[group] = ToolGroup("tools." + group, toolbox, group)
         vars(self).update(made, __name__=self._label, __all__=list(made))
+
+
+def _question(name, args, chain):
+    question = {"name": name, "arguments": encoded("what {} was given".format(name), args)}
+    return question if chain is None else dict(question, chain=chain)
+
+
+def _unexpected(error):
+    """What comes before or after the registry, such as an answer that no message can hold."""
+    return {"code": "FAILED", "message": str(error), "retryable": False, "remedy": error.hint}
 
 
 def _failure(name, error):
