@@ -1,8 +1,10 @@
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { DaemonHome, SMALL } from "../../test/support/daemon-home.js";
 import { openNativeRuntime } from "../../test/support/native-runtime.js";
 import { WatchedTools } from "../../test/support/watched-tools.js";
 import type { ChainLog } from "../protocol/agent/chain-report.js";
 import { AgentRepl, type AgentReplOptions } from "./agent-repl.js";
+import { planAgent } from "./options.js";
 
 const { runtime, unavailable } = await openNativeRuntime();
 
@@ -120,6 +122,24 @@ describe("a chain", () => {
       got: { missing: expect.stringContaining("only part of the result") },
     });
   });
+});
+
+it("a session of the daemon replays a chain too", async () => {
+  await using home = new DaemonHome();
+  await home.start();
+  const watched = new WatchedTools();
+  await using registry = await watched.open();
+  const given = { structured: true, chainMode: "dep", tools: registry } as const;
+  const { config } = planAgent(given, SMALL, false);
+  await using sandbox = await home.runtime().createSandbox(config);
+  const code = "a = tools.echo(value='x')\nb = tools.read(path=a)";
+  const { agent } = await sandbox.execute(code);
+  const log = agent?.chain_log ?? [];
+  expect(log.map(({ tool }) => tool)).toEqual(["echo", "read"]);
+  expect(await sandbox.replayChain(code, log)).toBeUndefined();
+  const other = await sandbox.replayChain(code.replace("'x'", "'y'"), log);
+  expect(other).toMatchObject({ chain_index: 0, got: { args: { value: "y" } } });
+  expect(watched.made).toEqual(["echo", "read x"]);
 });
 
 describe("what cannot be replayed", () => {
