@@ -2,7 +2,7 @@
 /// <reference types="node" preserve="true" />
 
 export { describeTools, type ToolDescription } from "../backends/host-tools/prepared-tools.js";
-export type { ChainLog, ChainReport } from "../protocol/agent/chain-report.js";
+export type { ChainDivergence, ChainLog, ChainReport } from "../protocol/agent/chain-report.js";
 export type { AgentCall, Finding } from "../protocol/messages.js";
 export {
   AgentRepl,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import ChainMap
 from typing import Any, Callable, Iterator, Mapping
 
 from ..cells import compiler
@@ -12,7 +13,7 @@ from .chain.execute import Invocation, execute
 from .chain.expressions import Unsuitable
 from .chain.facts import Catalogue, ToolFacts, built_ins
 from .chain.plan import Options, Plan, Refusal, plan
-from .chain.replay import log_of, replay
+from .chain.replay import facts_in, log_of, replay
 from .chain.report import report, sequential_report
 from .chain.steps import read_steps
 
@@ -44,7 +45,8 @@ class ChainedTurns:
     def planned(self, code: str, filename: str) -> Callable[[], Any] | None:
         """What runs the turn instead of its code; None if it is run as any other cell."""
         toolbox = self._host()
-        made = plan(code, self._catalogue(), self._namespace(), self._options, filename)
+        catalogue = Catalogue(self._functions, self._tools())
+        made = plan(code, catalogue, self._namespace(), self._options, filename)
         if isinstance(made, Refusal):
             raise ChainRefused(made.message)
         if not isinstance(made, Plan):
@@ -56,7 +58,9 @@ class ChainedTurns:
 
     def replayed(self, code: str, log: list) -> dict | None:
         """Where a turn that consists of tool calls leaves the log of another; no tool is called."""
-        catalogue, namespace = self._catalogue(), self._namespace()
+        # A session that has not seen its tools yet cannot ask for them outside a cell.
+        tools = ChainMap(self._tools(), facts_in(log))
+        catalogue, namespace = Catalogue(self._functions, tools), self._namespace()
         try:
             # Nothing else may happen: a replay is no cell, and leaves the session as it is.
             read_steps(compiler.read(code, "<replay>", 0)[2], catalogue, namespace, "<replay>")
@@ -66,9 +70,9 @@ class ChainedTurns:
         divergence = replay(code, catalogue, namespace, log)
         return None if divergence is None else divergence._asdict()
 
-    def _catalogue(self):
+    def _tools(self):
         toolbox = self._host()
-        return Catalogue(self._functions, {} if toolbox is None else _RegistryFacts(toolbox))
+        return {} if toolbox is None else _RegistryFacts(toolbox)
 
     def _run(self, made, toolbox):
         def call(invocation: Invocation, chain: dict) -> Any:

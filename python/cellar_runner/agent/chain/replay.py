@@ -12,7 +12,7 @@ from ...values import encoding
 from ...values.reprs import cap, guarded_str, is_a, type_name
 from .calls import find_calls
 from .execute import Ran
-from .facts import ROOT, WRAPPERS, Catalogue
+from .facts import ROOT, WRAPPERS, Catalogue, ToolFacts
 
 MOST_ENTRIES = 1_000
 LONGEST_NAME = 200
@@ -72,6 +72,16 @@ def _outcome(value, error, left):
 
 def _described(error):
     return {"type": type_name(type(error)), "message": cap(guarded_str(error) or "", MESSAGE)}
+
+
+def facts_in(log: list[dict]) -> dict[str, ToolFacts]:
+    """As much of its tools as a log tells: their names, and those of their arguments in order."""
+    found: dict[str, dict[str, None]] = {}
+    for entry in log[:MOST_ENTRIES]:
+        args = entry["args"]
+        named = args if is_a(args, dict) and encoding.TAG not in args else {}
+        found.setdefault(entry["tool"], {}).update(dict.fromkeys(named))
+    return {tool: ToolFacts(parameters=tuple(names)) for tool, names in found.items()}
 
 
 def replay(code: str, catalogue: Catalogue, namespace: dict, log: list[dict]) -> Divergence | None:
