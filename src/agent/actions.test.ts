@@ -89,6 +89,34 @@ describe("functions that act", () => {
     expect(await see("file_write_safe('c.txt', 5)")).toContain("TypeError");
   });
 
+  it("file_write_safe, log_append and archive_extract write nowhere else, whatever lies in their way", async () => {
+    await see(
+      "run_shell('mkdir -p /tmp/out logs && ln -s /tmp/out/log logs/link.log && mkfifo logs/pipe.log')",
+    );
+    expect(await see("log_append('link', 'x')")).toContain("PermissionError");
+    expect(await see("log_append('pipe', 'x')")).toContain("PermissionError");
+    const named = `class Name(str):
+    def __add__(self, other):
+        return "../../tmp/out/named"
+log_append(Name("plain"), "x")`;
+    expect(await see(named)).toContain("/workspace/logs/plain.log");
+    await see("run_shell('ln -s /tmp/out/file dangling; mkfifo pipe')");
+    expect(await see("file_write_safe('dangling', 'x')")).toContain("PermissionError");
+    expect(await see("file_write_safe('/proc/self/root/tmp/out/x', 'x')")).toContain(
+      "PermissionError",
+    );
+    expect(await see("file_write_safe('pipe', 'x')")).toContain("wrote 1 bytes");
+    const archive = `import io, zipfile
+data = io.BytesIO()
+with zipfile.ZipFile(data, "w") as made: made.writestr("a.txt", "a")
+opened = archive_open(data.getvalue())`;
+    expect(await see(archive)).toBe("[no output]");
+    for (const to of ["/tmp/out", "../tmp/out", "link/x"]) {
+      expect(await see(`archive_extract(to=${JSON.stringify(to)})`)).toContain("outside of");
+    }
+    expect(await see("run_shell('ls /tmp/out; rm -r logs')")).toBe("");
+  });
+
   it("log_append adds lines to a log that stays small", async () => {
     await see("for n in range(3): log_append('steps', 'step %d' % n)");
     expect(await see("run_shell('wc -l < /workspace/logs/steps.log')")).toContain("3");

@@ -1,4 +1,4 @@
-"""Threads that wait for the host on behalf of `async` code. They end when nothing waits: checkpoints need a lone thread."""
+"""Threads that wait for the host on behalf of `async` code, and end when nothing waits: checkpoints need a lone one."""
 
 from __future__ import annotations
 
