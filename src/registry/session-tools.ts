@@ -2,11 +2,14 @@ import { z } from "zod";
 import type { HostTools } from "../backends/host-tools/host-tool.js";
 import { parameterLines, parametersOf, signatureOf } from "../backends/host-tools/parameters.js";
 import { RelayedTool } from "../backends/host-tools/prepared-tools.js";
+import { unlessAborted } from "../concurrency/abort.js";
 import type { ToolRegistry } from "./registry.js";
 import { type RegisteredTool, ToolError } from "./tool.js";
 import { isAbout } from "./tool-search.js";
 
 const LONGEST_SCHEMA = 4_000;
+/** A list is given without the servers that take longer; they go on starting. */
+const LIST_MS = 20_000;
 
 const callInput = z.strictObject({
   name: z.string().max(200),
@@ -21,13 +24,17 @@ const searchInput = z.strictObject({ pattern: z.string().max(200).nullish() });
 
 interface SessionOptions {
   readonly isPrivate?: (() => boolean) | undefined;
+  readonly listMs?: number | undefined;
 }
 
 /**
  * The functions behind `tools`, `tool_call` and `list_tools` of a session. There are three of them, however many
  * tools there are: the session asks for the others when somebody looks.
  */
-export function sessionTools(registry: ToolRegistry, { isPrivate }: SessionOptions): HostTools {
+export function sessionTools(
+  registry: ToolRegistry,
+  { isPrivate, listMs = LIST_MS }: SessionOptions,
+): HostTools {
   return {
     tool_call: relayed("tool_call", async (input, signal) => {
       const call = read(callInput, input);
@@ -62,7 +69,7 @@ export function sessionTools(registry: ToolRegistry, { isPrivate }: SessionOptio
     }),
     tool_list: relayed("tool_list", async (input, signal) => {
       const { pattern } = read(searchInput, input);
-      return await listed(registry, pattern ?? "*", signal);
+      return await listed(registry, pattern ?? "*", signal, listMs);
     }),
   };
 }
@@ -88,12 +95,23 @@ function told(error: unknown) {
 }
 
 /** All that match; a server that cannot be reached is listed with its trouble. */
-async function listed(registry: ToolRegistry, pattern: string, signal: AbortSignal) {
+async function listed(
+  registry: ToolRegistry,
+  pattern: string,
+  signal: AbortSignal,
+  listMs: number,
+) {
+  const late = AbortSignal.any([signal, AbortSignal.timeout(listMs)]);
   const groups = [undefined, ...registry.groups];
   const found = await Promise.all(
     groups.map(async (group) => {
       try {
-        return [...(await registry.tools(group, signal))]
+        const tools = await unlessAborted(
+          registry.tools(group, signal),
+          late,
+          () => new ToolError("TIMEOUT", "has not answered yet: ask again later"),
+        );
+        return [...tools]
           .filter(([name, tool]) => isAbout(pattern, name, tool))
           .map(([name, tool]) => ({
             name,

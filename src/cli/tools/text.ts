@@ -3,8 +3,9 @@ import { escapeControls } from "../terminal/terminal.js";
 
 const LONGEST_LINE = 2_000;
 const LONGEST_QUESTION = 4_000;
+const ESCAPE = String.raw`\u001b`;
 /** What could colour, hide or reorder text that is not its own. */
-const MISLEADING = /[\u001b\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+const MISLEADING = new RegExp(`[${ESCAPE}\u2028\u2029\u202a-\u202e\u2066-\u2069]`, "g");
 
 /** A text of a server or a file, which cannot reach beyond its line. */
 export function lineText(text: string): string {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _ast
+import builtins
 from typing import Any, NamedTuple
 
 from ...pristine import BUILTINS as __builtins__
@@ -17,6 +18,8 @@ CALL, BIND, PRINT, SHOW = "call", "bind", "print", "show"
 # Names under which the parts of a call are found by the code that makes it.
 FUNCTION, POSITIONAL, NAMED = "function", "positional", "named"
 CAPTURE = "capture arguments"
+
+_print, _builtin_names = print, vars(builtins)
 
 
 class Step(NamedTuple):
@@ -61,6 +64,8 @@ class _Reader:
         taken = self._fixed.difference(("context",)).intersection(namespace)
         if taken:
             raise Unsuitable("the session has a variable of its own called {}".format(sorted(taken)[0]))
+        if _built_ins(namespace).get("print") is not _print:
+            raise Unsuitable("the session has a print() of its own")
         self._steps: list[Step] = []
         self._calls = 0
 
@@ -152,6 +157,11 @@ class _Reader:
 
     def _compiled(self, expression):
         return compile(_ast.Expression(body=expression), self._filename, "eval", 0, True)
+
+
+def _built_ins(namespace):
+    given = namespace.get("__builtins__", _builtin_names)
+    return given if type(given) is dict else _builtin_names if given is builtins else {}
 
 
 def _depth(node):
