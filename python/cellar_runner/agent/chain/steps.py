@@ -64,7 +64,7 @@ class _Reader:
         taken = self._fixed.difference(("context",)).intersection(namespace)
         if taken:
             raise Unsuitable("the session has a variable of its own called {}".format(sorted(taken)[0]))
-        if _built_ins(namespace).get("print") is not _print:
+        if _builtin_names.get("print") is not _print:
             raise Unsuitable("the session has a print() of its own")
         self._steps: list[Step] = []
         self._calls = 0
@@ -157,11 +157,6 @@ class _Reader:
 
     def _compiled(self, expression):
         return compile(_ast.Expression(body=expression), self._filename, "eval", 0, True)
-
-
-def _built_ins(namespace):
-    given = namespace.get("__builtins__", _builtin_names)
-    return given if type(given) is dict else _builtin_names if given is builtins else {}
 
 
 def _depth(node):
