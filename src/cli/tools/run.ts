@@ -137,7 +137,8 @@ async function askPerson(
 
 /** Colours of a result end with it. */
 function show(value: unknown): void {
-  const text = typeof value === "string" ? value : JSON.stringify(printable(value), null, 2);
+  const isText = typeof value === "string" || typeof value === "bigint";
+  const text = isText ? String(value) : JSON.stringify(printable(value), null, 2);
   const guest = new GuestText(process.stdout);
   guest.write(`${text}\n`);
   guest.finish();
