@@ -1,7 +1,10 @@
+import { archiveTokens } from "./rows/archive-tokens.mjs";
 import { batchedQueries } from "./rows/batched-queries.mjs";
 import { burst } from "./rows/burst.mjs";
+import { dependentTools, parallelTools } from "./rows/chained-tools.mjs";
 import { checkpointCost } from "./rows/checkpoint-cost.mjs";
 import { checkpointedCell } from "./rows/checkpointed-cell.mjs";
+import { codemodeTokens } from "./rows/codemode-tokens.mjs";
 import { coldStart } from "./rows/cold-start.mjs";
 import { context } from "./rows/context.mjs";
 import { daemonExec } from "./rows/daemon-exec.mjs";
@@ -30,10 +33,12 @@ import { sessionCycle } from "./rows/session-cycle.mjs";
 import { sessionMemory } from "./rows/session-memory.mjs";
 import { snapshotBlock } from "./rows/snapshot-block.mjs";
 import { throughput } from "./rows/throughput.mjs";
+import { toolCall, toolCallTime } from "./rows/tool-call.mjs";
 import { toonSaving } from "./rows/toon-saving.mjs";
 import { turn } from "./rows/turn.mjs";
+import { webFetchPage, webFetchText } from "./rows/web-fetch.mjs";
 
-/** In run order: rows that need an idle machine come first. Those with a target have a ratio. */
+/** In run order: rows that need an idle machine come first. Those with a target, or that say so, have a ratio. */
 export const BENCHMARKS = [
   newSession,
   isolatedSession,
@@ -50,6 +55,12 @@ export const BENCHMARKS = [
   checkpointCost,
   rollback,
   turn,
+  toolCall,
+  toolCallTime,
+  parallelTools,
+  dependentTools,
+  webFetchText,
+  webFetchPage,
   rlmTurn,
   notebookCell,
   notebookRunAll,
@@ -67,6 +78,8 @@ export const BENCHMARKS = [
   exec,
   toonSaving,
   explore,
+  archiveTokens,
+  codemodeTokens,
   rlmTokens,
   grep,
   context,

@@ -39,6 +39,7 @@ export async function openAgent({ config, ...options }) {
   });
   return {
     turn: (code) => repl.turn(code),
+    putFile: (path, content) => repl.putFile(path, content),
     async [Symbol.asyncDispose]() {
       await repl.close();
       rmSync(spillDir, { recursive: true, force: true });

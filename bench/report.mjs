@@ -10,15 +10,14 @@ export class Report {
 
   constructor(benchmarks, machine) {
     this.machine = machine;
-    for (const { key, target } of benchmarks) {
-      if (target === undefined) continue;
-      this.ratios[key] = null;
-      this.targets[key] = target;
+    for (const { key, target, isReported = target !== undefined } of benchmarks) {
+      if (isReported) this.ratios[key] = null;
+      if (target !== undefined) this.targets[key] = target;
     }
   }
 
-  add({ key, target }, { ratio, rows }) {
-    if (target !== undefined) this.ratios[key] = round(ratio);
+  add({ key }, { ratio, rows }) {
+    if (key in this.ratios) this.ratios[key] = round(ratio);
     for (const { name, unit = "ms", samples, cpu, note } of rows) {
       const row = { benchmark: key, name, unit, ...summarise(samples), ...processorTimes(cpu) };
       this.rows.push(note === undefined ? row : { ...row, note });
@@ -29,7 +28,7 @@ export class Report {
     this.skipped[key] = reason;
   }
 
-  /** Null if there is no figure. */
+  /** Of a key with a target; null if there is no figure. */
   isMet(key) {
     const ratio = this.ratios[key];
     const { at_least: least, at_most: most } = this.targets[key];
@@ -59,11 +58,13 @@ export class Report {
   }
 
   #ratioLine(key) {
+    const figure = `${key.padEnd(38)}${String(this.ratios[key] ?? "-").padStart(9)}`;
+    if (this.targets[key] === undefined) return `${figure}  no target`;
     const { at_least: least, at_most: most } = this.targets[key];
     const wanted = least === undefined ? `at most ${most}` : `at least ${least}`;
     const met = this.isMet(key);
     const verdict = met === null ? "not measured" : met ? "met" : "missed";
-    return `${key.padEnd(38)}${String(this.ratios[key] ?? "-").padStart(9)}  ${wanted}: ${verdict}`;
+    return `${figure}  ${wanted}: ${verdict}`;
   }
 
   #skippedLines() {

@@ -31,6 +31,7 @@ export {
   type HostToolOptions,
   type HostTools,
   hostTool,
+  type ToolProvider,
 } from "./backends/host-tools/host-tool.js";
 export { NativeRuntime } from "./backends/native/runtime.js";
 export { NativePythonSandbox } from "./backends/native/sandbox.js";

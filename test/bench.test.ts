@@ -41,6 +41,13 @@ const RATIOS = [
   "tokens_full_vs_explore",
   "grep_vs_ripgrep",
   "turn_vs_execute",
+  "tool_call_vs_floor",
+  "parallel_tools_vs_ideal",
+  "dep_waves_vs_ideal",
+  "web_fetch_vs_fetch",
+  "web_fetch_html_vs_parse",
+  "tokens_archive_saving",
+  "codemode_tokens_saving",
   "rlm_turn_overhead_vs_official",
   "rlm_fanout_vs_ideal",
   "rlm_budget_overshoot",
@@ -48,6 +55,8 @@ const RATIOS = [
   "pyodide_start_vs_plain",
   "pyodide_loop_vs_plain",
 ];
+/** Figures that have no target. */
+const REPORTED = ["tool_call_ms"];
 
 const reportSchema = z.object({
   ratios: z.record(z.string(), z.number().nonnegative().nullable()),
@@ -128,7 +137,7 @@ describe("the benchmarks", () => {
 
   it("print every ratio, or the reason why there is none", async () => {
     const report = await measure(MEASURED);
-    expect(Object.keys(report.ratios).sort()).toEqual([...RATIOS].sort());
+    expect(Object.keys(report.ratios).sort()).toEqual([...RATIOS, ...REPORTED].sort());
     expect(Object.keys(report.targets).sort()).toEqual([...RATIOS].sort());
     for (const [key, ratio] of Object.entries(report.ratios)) {
       const names = report.rows.filter(({ benchmark }) => benchmark === key);
@@ -161,6 +170,27 @@ describe("the benchmarks", () => {
     expect(text).toMatch(/^few +10\.50 ms +19\.00 ms +worst of 20: 20\.00 ms +- +- +20$/m);
     expect(text).toMatch(/^one +7\.00 ms +7\.00 ms +- +- +- +1$/m);
     expect(text).toMatch(/^share +55\.00 % +60\.00 % +- +- +- +2$/m);
+  });
+
+  it("show a figure without a target as one, and none of a row that has no figure", async () => {
+    const shown = await printed(
+      { Report: "report.mjs" },
+      `const wanted = { key: "wanted", target: { at_most: 2 } };
+      const told = { key: "told", isReported: true };
+      const rows = [{ name: "row", samples: [3] }];
+      const report = new Report([wanted, told, { key: "bare" }], { load_before: 0 });
+      report.add(wanted, { ratio: 3, rows });
+      report.add(told, { ratio: 3, rows });
+      report.add({ key: "bare" }, { rows });
+      const { ratios, targets } = report;
+      process.stdout.write(JSON.stringify({ ratios, targets, text: report.toText() }));`,
+    );
+    const { ratios, targets, text } = JSON.parse(shown);
+    expect({ ratios, targets }).toEqual({
+      ratios: { wanted: 3, told: 3 },
+      targets: { wanted: { at_most: 2 } },
+    });
+    expect(text).toMatch(/^wanted +3 {2}at most 2: missed\ntold +3 {2}no target$/m);
   });
 
   it("show processor time where it was measured, and null elsewhere", async () => {
@@ -244,6 +274,21 @@ for _ in range(20):
     for (const key of keys) if (ratios[key] === null) context.skip(`${key}: ${skipped[key]}`);
     expect(ratios.rlm_budget_overshoot).toBe(0);
     expect(ratios.rlm_root_tokens_vs_full).toBeGreaterThanOrEqual(50);
+  }, 180_000);
+
+  it("save tokens with cells that call tools, in each job, and with archives", async (context) => {
+    const keys = ["codemode_tokens_saving", "tokens_archive_saving"] as const;
+    const { ratios, rows, skipped } = await measure(keys);
+    for (const key of keys) if (ratios[key] === null) context.skip(`${key}: ${skipped[key]}`);
+    expect(ratios.codemode_tokens_saving).toBeGreaterThanOrEqual(10);
+    expect(ratios.tokens_archive_saving).toBeGreaterThanOrEqual(25);
+    const tokens = rows.filter(({ benchmark }) => benchmark === keys[0]);
+    const ours = tokens.filter(({ name }) => name.startsWith("Cellar, "));
+    const others = tokens.filter(({ name }) => name.startsWith("the same with one call a turn"));
+    expect([ours.length, others.length]).toEqual([3, 3]);
+    for (const [job, { median }] of ours.entries()) {
+      expect((others[job]?.median ?? 0) / median).toBeGreaterThanOrEqual(3);
+    }
   }, 180_000);
 
   it("name a peer that cannot be had, and do not fail for it", async () => {

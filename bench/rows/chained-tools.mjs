@@ -37,6 +37,7 @@ export const parallelTools = chained("parallel_tools_vs_ideal", {
   code: EIGHT,
   rounds: 2,
   options: {},
+  mode: "parallel_read_only",
   name: "8 independent calls of 100 ms, at most 4 at once",
 });
 
@@ -46,10 +47,11 @@ export const dependentTools = chained("dep_waves_vs_ideal", {
   code: WAVES,
   rounds: 3,
   options: { chainMode: "dep" },
+  mode: "dep",
   name: "a chain of 3 waves: 4, 2 and 1 calls of 100 ms",
 });
 
-function chained(key, { target, code, rounds, options, name }) {
+function chained(key, { target, code, rounds, options, mode, name }) {
   return {
     key,
     target,
@@ -61,9 +63,10 @@ function chained(key, { target, code, rounds, options, name }) {
         {
           chain: () =>
             time(async () => {
-              const { execution } = await repl.turn(code);
+              const { execution, chain } = await repl.turn(code);
               if (execution.status !== "ok")
                 throw new Error(`the turn ended with ${execution.status}`);
+              if (chain?.mode_used !== mode) throw new Error(`the turn ran as ${chain?.mode_used}`);
             }),
         },
         { rounds: count(10, 2), warmups: 1, pause: PAUSE_MS },

@@ -3,10 +3,9 @@ import { loadTokenizer } from "../../dist/agent/observation/tokens.js";
 import { longTasks } from "../long-tasks.mjs";
 import { Loops } from "../loop.mjs";
 import { Provider, tokensOf } from "../provider.mjs";
+import { countWhole } from "../whole-text.mjs";
 
 const SUB = { oracle: { errorRate: 0 }, latencyMs: 20 };
-/** Texts up to this length are counted whole. */
-const COUNTED_CHARACTERS = 100_000;
 
 /** What the root model reads and writes to answer questions about 1 MB, against the whole text. */
 export const rlmTokens = {
@@ -47,12 +46,4 @@ async function solve(loops, { name, query, context, expected }) {
   if (!isDeepStrictEqual(output, expected)) {
     throw new Error(`${name} was not solved: ${JSON.stringify(output).slice(0, 200)}`);
   }
-}
-
-function countWhole(tokenizer, text) {
-  let tokens = 0;
-  for (let at = 0; at < text.length; at += COUNTED_CHARACTERS) {
-    tokens += tokenizer.count(text.slice(at, at + COUNTED_CHARACTERS));
-  }
-  return tokens;
 }

@@ -1,5 +1,4 @@
 """Run the tests of this folder; the last line of stdout is their count as JSON."""
-
 import json
 import os
 import sys

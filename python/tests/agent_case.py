@@ -1,5 +1,4 @@
 """A test case with the functions of an agent over a context that a test can set."""
-
 import contextlib
 import shutil
 import tempfile
@@ -39,7 +38,9 @@ class AgentCase(unittest.TestCase):
     def add_tools(self, **options):
         """Starts anew with these options."""
         options = dict(self.options, workspace=self.folder, **options)
-        self.agent = AgentTools(lambda: self.variables["context"], options, bridge(self.asked), lambda: self.variables)
+        self.agent = AgentTools(
+            lambda: self.variables["context"], options, bridge(self.asked), lambda: self.variables
+        )
         vars(self).update(self.agent.functions())
 
     def give(self, context):

@@ -1,5 +1,4 @@
 """A test case with an interpreter of its own, that leaves this process as it found it."""
-
 import bdb
 import builtins
 import getpass

@@ -31,7 +31,7 @@ class ChainCase(unittest.TestCase):
         self.files = {"/w/a.txt": "old"}
         self.rows = {}
         self.called = []
-        self.catalogue = Catalogue(built_ins(workspace="/w", log_folder="/w/logs"), REGISTRY)
+        self.catalogue = Catalogue(built_ins(workspace="/w"), REGISTRY)
         self.functions = {
             "peek": lambda n=500, file=None: "abcdef"[:n] if file is None else self.files[file][:n],
             "grep": lambda pattern, file=None: [pattern, "hit"],

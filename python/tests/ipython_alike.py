@@ -1,5 +1,4 @@
 """Whether values read as in IPython. Runs in a process of its own, which imports IPython."""
-
 import collections
 import datetime
 import enum

@@ -1,5 +1,4 @@
 """A test case that takes a session's variables from one interpreter to a new one."""
-
 import importlib.util
 import io
 import json

@@ -1,5 +1,4 @@
 """An agent's functions in cells: how FINAL ends them, what is told afterwards, and help()."""
-
 import asyncio
 import doctest
 import inspect

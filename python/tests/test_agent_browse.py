@@ -1,5 +1,4 @@
 """peek(), list_dir() and the others: what they show of contexts and files."""
-
 import os
 import pickle
 import unittest

@@ -1,5 +1,4 @@
 """grep(): what it finds, what it says about what it leaves out, and which engine it takes."""
-
 import os
 import pickle
 import random

@@ -1,5 +1,4 @@
 """Where calls come from: results whose text or value a later call uses."""
-
 import unittest
 
 from agent_case import AgentCase

@@ -1,5 +1,4 @@
 """Plain calls of what the host answers, rewritten to `await` wherever one may stand."""
-
 import _ast
 import asyncio
 import traceback

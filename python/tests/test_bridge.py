@@ -1,5 +1,4 @@
 """Questions to the host: numbers, order, failures, and answers that nobody waits for."""
-
 import asyncio
 import json
 import pickle

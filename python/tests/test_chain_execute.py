@@ -2,7 +2,6 @@
 
 import _thread
 import os
-import sys
 import tempfile
 import threading
 import time
@@ -182,8 +181,9 @@ class ParallelTest(ChainCase):
                 running[0] -= 1
 
         self.functions["llm_call"] = busy
-        self.chain("\n".join(["llm_call('x')"] * 9), Options("dep", most_at_once=3))
-        self.assertEqual(widest[0], 3)
+        with mock.patch.object(crew, "_Thread", mock.Mock(side_effect=threading.Thread)) as started:
+            self.chain("\n".join(["llm_call('x')"] * 9), Options("dep", most_at_once=3))
+        self.assertEqual((widest[0], started.call_count), (3, 3))
 
     def test_effects_run_one_by_one_in_the_order_of_the_lines(self):
         """Fails if tools with effects go into the threads."""
@@ -203,12 +203,16 @@ class ParallelTest(ChainCase):
 
     def test_threads_are_gone_afterwards(self):
         """Fails if they are not joined; a session with threads cannot be checkpointed."""
+
+        class Slow(threading.Thread):
+            def run(self):
+                super().run()
+                time.sleep(0.05)
+
         before = threading.active_count()
-        self.addCleanup(sys.setswitchinterval, sys.getswitchinterval())
-        sys.setswitchinterval(1e-6)
-        for _ in range(50):
+        with mock.patch.object(crew, "_Thread", Slow):
             self.chain("a = peek(1)\nb = peek(2)\nc = peek(3)")
-            self.assertEqual(threading.active_count(), before)
+        self.assertEqual(threading.active_count(), before)
 
     def test_without_threads_the_steps_run_one_by_one(self):
         """Fails if the error of start() is passed on, as in Pyodide."""

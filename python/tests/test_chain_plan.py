@@ -238,6 +238,10 @@ class WaveTest(PlanCase):
             ),
             ("a = peek(9, '/w/a.txt')\n" + write, [["peek"], ["file_write_safe"]]),
             ("a = archive_open('x.zip')\nb = archive_file('y')", [["archive_open"], ["archive_file"]]),
+            ("a = archive_file('y')\nb = archive_open('x.zip')", [["archive_file"], ["archive_open"]]),
+            ("a = archive_file('y', 'x.zip')\nb = archive_file('z')", [["archive_file"], ["archive_file"]]),
+            ("file_write_safe('b.txt', 'x')\na = peek(9, '/w/b.txt')", [["file_write_safe"], ["peek"]]),
+            ("log_append('x', 't')\na = peek(9, '/w/logs/x.log')", [["log_append"], ["peek"]]),
             ("tools.db.put('k', 1)\na = tools.db.row('k')", [["db.put"], ["db.row"]]),
             ("a = llm_call('k')\ntools.db.put(a, 1)\nb = tools.db.row('k')", [["llm_call"], ["db.put"], ["db.row"]]),
             # Apart from each other.
@@ -245,7 +249,8 @@ class WaveTest(PlanCase):
             (write + "a = peek(9)", [["file_write_safe", "peek"]]),
             (write + "a = peek(9, '/w/a')", [["file_write_safe", "peek"]]),
             ("tools.db.put('k', 1)\na = tools.db.row('j')", [["db.put", "db.row"]]),
-            ("log_append('x', 't')\na = peek(9, '/w/logs/y')", [["log_append", "peek"]]),
+            ("log_append('x', 't')\na = peek(9, '/w/logs/y.log')", [["log_append", "peek"]]),
+            ("a = archive_file('x')\nb = archive_search('y')", [["archive_file", "archive_search"]]),
             ("run_shell('x')\na = llm_call('y')", [["run_shell", "llm_call"]]),
         ):
             self.assertEqual(self.waves(code), expected, code)

@@ -49,7 +49,7 @@ class ReplayTest(ChainCase):
             ("peek(2)", "peek(3)", 0, {"tool": "peek", "args": {"n": 3}}),
             ("'/w/a.txt'", "'/w/b.txt'", 1, {"tool": "look", "args": {"path": "/w/b.txt"}}),
             ("pattern=a", "pattern=b", 3, {"tool": "grep", "args": {"pattern": "old"}}),
-            ("tools.db.put('k', [a, b])", "llm_call(a)", 2, {"tool": "llm_call", "args": {"0": "ab"}}),
+            ("tools.db.put('k', [a, b])", "llm_call(a)", 2, {"tool": "llm_call", "args": {"prompt": "ab"}}),
         ):
             divergence = self.replayed(CODE.replace(old, new), log)
             self.assertEqual((divergence.chain_index, divergence.expected["tool"]), (at, log[at]["tool"]))
@@ -102,6 +102,14 @@ class ReplayTest(ChainCase):
         log = self.logged(code)
         self.assertIn("only part of the result", self.replayed(code, log).got["missing"])
         self.assertLess(len(json.dumps(log)), 10_000)
+
+    def test_a_log_has_a_limit_whatever_the_tools_give(self):
+        """Fails if each result is bounded only by itself: the report must fit into a message."""
+        self.functions["llm_call"] = lambda prompt: "x" * 90_000
+        log = self.logged("\n".join(["llm_call('{}')".format("y" * 30_000)] * 200))
+        self.assertEqual(len(log), 200)
+        self.assertLess(len(json.dumps(log)), 7_000_000)
+        self.assertIn("loss", log[-1]["outcome"])
 
 
 if __name__ == "__main__":

@@ -1,5 +1,4 @@
 """Frames as the runner reads and writes them."""
-
 import json
 import os
 import random

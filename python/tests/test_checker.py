@@ -1,5 +1,4 @@
 """The policy tells all it refuses at once, with advice, and lets ordinary cells pass."""
-
 import json
 import os
 import sys

@@ -1,5 +1,4 @@
 """What Tab offers, without running what it looks at."""
-
 import os
 import signal
 import sys
@@ -63,7 +62,7 @@ class WhatIsOffered(CompletionCase):
         self.run_cell("d = {'alpha': {'inner': 1}, 'it\\'s': 2, 3: 4}")
         self.assertEqual(self.matches("d['al"), ["alpha']"])
         self.assertEqual(self.matches("d['al", "']"), ["alpha"])
-        self.assertEqual(self.matches('d["'), ['alpha"]', "it's\"]"])
+        self.assertEqual(self.matches('d["'), ['alpha"]', 'it\'s"]'])
         self.assertEqual(self.matches("d['alpha']['"), ["inner']"])
         self.assertIn("'alpha']", self.matches("d["))
 

@@ -1,5 +1,4 @@
 """Rich outputs: bounded, guarded, and images apart from the result."""
-
 import io
 import sys
 import unittest
@@ -52,7 +51,10 @@ class BundleTest(CellCase):
         self.assertEqual(self.result(code), expected)
 
     def test_images_are_displays_that_belong_to_the_result(self):
-        code = "class P:\n    def _repr_png_(self): return b'\\x89PNG'\n    def __repr__(self): return 'p'\nP()"
+        code = (
+            "class P:\n    def _repr_png_(self): return b'\\x89PNG'\n"
+            "    def __repr__(self): return 'p'\nP()"
+        )
         self.assertEqual(self.result(code), {"text/plain": "p"})
         self.assertEqual(self.shown, [{"image/png": b"\x89PNG", "text/plain": "p"}])
         self.assertEqual(self.roles, [{"role": "result"}])
@@ -154,7 +156,9 @@ class BundleTest(CellCase):
     def test_display(self):
         self.value("display(1, 'two')")
         self.value("display({'text/html': '<b>'}, raw=True, metadata={'a': {1}})")
-        self.assertEqual(self.shown, [{"text/plain": "1"}, {"text/plain": "'two'"}, {"text/html": "<b>"}])
+        self.assertEqual(
+            self.shown, [{"text/plain": "1"}, {"text/plain": "'two'"}, {"text/html": "<b>"}]
+        )
         self.error("display(1, raw=True)", "TypeError")
 
 

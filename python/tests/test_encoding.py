@@ -1,5 +1,4 @@
 """Values survive the way out and in, and hostile ones are contained."""
-
 import collections
 import datetime
 import decimal
@@ -207,7 +206,9 @@ class NumpyTest(unittest.TestCase):
     def test_arrays_and_scalars(self):
         encoded = encode(numpy.arange(6, dtype="int32").reshape(2, 3))
         items = [[0, 1, 2], [3, 4, 5]]
-        self.assertEqual(encoded, {"$": "ndarray", "dtype": "int32", "shape": [2, 3], "v": items})
+        self.assertEqual(
+            encoded, {"$": "ndarray", "dtype": "int32", "shape": [2, 3], "v": items}
+        )
         self.assertEqual(encode(numpy.float64(1.5)), 1.5)
         self.assertEqual(encode(numpy.int64(3)), 3)
         self.assertEqual(encode(numpy.bool_(True)), True)

@@ -1,5 +1,4 @@
 """Tables as data: the first rows of a frame, bounded, cheap, and safe from what frames hold."""
-
 import json
 import unittest
 
@@ -39,7 +38,9 @@ class PandasTest(TableCase):
         self.assertEqual(table["dtypes"][0], "int64")
         self.assertEqual(table["dtypes"][3][:10], "datetime64")
         self.assertEqual(table["shape"], [2, 4])
-        self.assertEqual(table["rows"], [[1, "x", 0.5, "2020-01-02T00:00:00"], [2, None, None, None]])
+        self.assertEqual(
+            table["rows"], [[1, "x", 0.5, "2020-01-02T00:00:00"], [2, None, None, None]]
+        )
         self.assertEqual(table["index"], ["p", "q"])
         self.assertFalse(table["truncated"])
         self.assertNotIn("index_names", table)
@@ -125,7 +126,10 @@ class PandasTest(TableCase):
 @unittest.skipIf(polars is None, "polars is not installed")
 class PolarsTest(TableCase):
     def test_a_frame(self):
-        table = self.table("import polars as pl\npl.DataFrame({'a': [1, None], 'b': [[1, 2], []], 'c': ['x', 'y']})")
+        table = self.table(
+            "import polars as pl\n"
+            "pl.DataFrame({'a': [1, None], 'b': [[1, 2], []], 'c': ['x', 'y']})"
+        )
         self.assertEqual(table["columns"], ["a", "b", "c"])
         self.assertEqual(table["dtypes"], ["Int64", "List(Int64)", "String"])
         self.assertEqual(table["rows"], [[1, [1, 2], "x"], [None, [], "y"]])

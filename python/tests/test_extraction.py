@@ -1,5 +1,4 @@
 """JSON found in other text; broken JSON is told and hostile text ends."""
-
 import unittest
 
 from tool_case import ToolCase

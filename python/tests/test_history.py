@@ -1,5 +1,4 @@
 """The names of earlier cells and values, as IPython has them."""
-
 import sys
 import unittest
 

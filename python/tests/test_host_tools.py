@@ -1,5 +1,4 @@
 """Functions of the host: arguments, what is told of them, and what they give."""
-
 import asyncio
 import inspect
 import json

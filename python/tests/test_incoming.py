@@ -1,5 +1,4 @@
 """Large contexts: every character comes through, and no text is held twice."""
-
 import json
 import os
 import random

@@ -1,5 +1,4 @@
 """What needs a person at a terminal, and what only needs standard input."""
-
 import unittest
 
 from cell_case import CellCase
@@ -63,9 +62,7 @@ class InspectTest(CellCase):
             "def kind(thing):\n    try: inspect.getfile(thing)\n    except Exception as e: return type(e).__name__"
         )
         self.value(code)
-        self.assertEqual(
-            self.value("kind(Odd), kind(Bare), kind(int), kind(3)"), "(None, 'TypeError', 'TypeError', 'TypeError')"
-        )
+        self.assertEqual(self.value("kind(Odd), kind(Bare), kind(int), kind(3)"), "(None, 'TypeError', 'TypeError', 'TypeError')")
         self.assertEqual(self.value("inspect.getfile.__module__, inspect.getfile.__name__"), "('inspect', 'getfile')")
         self.assertEqual(self.value("class Mine:\n    a = 1\ninspect.getsource(Mine)"), "'class Mine:\\n    a = 1\\n'")
 

@@ -1,5 +1,4 @@
 """Cells run as in a REPL, and every one is reported as it ended."""
-
 import os
 import pickle
 import signal
@@ -299,7 +298,9 @@ class InterruptTest(CellCase):
         self.assertEqual(self.value("1"), "1")
 
     def test_an_await_names_its_line(self):
-        error = self.interrupted("import asyncio\nasync def wait():\n    await asyncio.sleep(60)\nawait wait()")
+        error = self.interrupted(
+            "import asyncio\nasync def wait():\n    await asyncio.sleep(60)\nawait wait()"
+        )
         self.assertIn("await wait()", error["traceback"])
         self.assertIn("await asyncio.sleep(60)", error["traceback"])
 

@@ -1,5 +1,4 @@
 """get_ipython() and IPython's modules: the installed one's, or the runner's own."""
-
 import subprocess
 import sys
 import unittest
@@ -17,9 +16,9 @@ class ShellTest(CellCase):
         self.value("ip = get_ipython()")
 
     def test_looks_like_a_kernels(self):
-        self.assertEqual(
-            self.value("type(ip).__name__, type(ip).__module__"), repr(("ZMQInteractiveShell", "ipykernel.zmqshell"))
-        )
+        self.assertEqual(self.value("type(ip).__name__, type(ip).__module__"), repr(
+            ("ZMQInteractiveShell", "ipykernel.zmqshell")
+        ))
         self.assertEqual(self.value("'IPKernelApp' in ip.config"), "True")
         self.assertEqual(self.value("import sys\n'IPython' in sys.modules"), "True")
         self.assertEqual(self.value("'ipykernel.zmqshell' in sys.modules"), "True")

@@ -1,5 +1,4 @@
 """keep(): objects that can save and load live on in a new session."""
-
 import unittest
 
 from snapshot_case import PLAIN, SnapshotCase
@@ -59,9 +58,7 @@ class KeepTest(SnapshotCase):
         self.assertEqual(self.value("log.file.write('two')\nlog.file.close()\nopen('log.txt').read()"), "'one two'")
 
     def test_a_class_of_a_library(self):
-        self.travel(
-            "import threading\nkeep(type(threading.Lock()), lambda lock: lock.locked(), lambda held: threading.Lock())\nv = [threading.Lock()]"
-        )
+        self.travel("import threading\nkeep(type(threading.Lock()), lambda lock: lock.locked(), lambda held: threading.Lock())\nv = [threading.Lock()]")
         self.holds("v[0].acquire(False)")
 
     def test_a_variable_of_that_name_is_the_users_own(self):

@@ -1,5 +1,4 @@
 """What cannot be kept is told, with advice, and harms nothing else."""
-
 import builtins
 import json
 import os
@@ -41,10 +40,7 @@ class LossTest(SnapshotCase):
             "import sys\nv = sys._getframe()": ("running program", "text"),
             "import types\nv = types.ModuleType('made')": ("module", "import it from a file"),
             "import concurrent.futures as f\nv = f.ThreadPoolExecutor()": ("pool", "create it again"),
-            "class DbConnection:\n    def __reduce__(self): raise TypeError('no')\nv = DbConnection()": (
-                "no",
-                "reconnect",
-            ),
+            "class DbConnection:\n    def __reduce__(self): raise TypeError('no')\nv = DbConnection()": ("no", "reconnect"),
             "class Odd:\n    def __reduce__(self): raise TypeError('no')\nv = Odd()": ("no", "plain values"),
         }
         for code, (reason, advice) in cases.items():
@@ -75,7 +71,9 @@ class LossTest(SnapshotCase):
             self.assertEqual(os.path.getsize(name), 0)
 
     def test_where_it_is_inside(self):
-        reason, advice = self.lost("class K: pass\nk = K()\nk.rows = [0, (i for i in ())]\nv = {'conn': k}")
+        reason, advice = self.lost(
+            "class K: pass\nk = K()\nk.rows = [0, (i for i in ())]\nv = {'conn': k}"
+        )
         self.assertEqual(
             reason, "item 1 of the list in attribute 'rows' of the K in item 'conn' of the dict is a generator"
         )
@@ -146,7 +144,10 @@ class LossTest(SnapshotCase):
         self.save(strict=True)
 
     def test_too_large(self):
-        self.value("import os\nsmall = 1\nbig = os.urandom(3 << 20)\nbigger = os.urandom(5 << 20)\nlast = 2")
+        self.value(
+            "import os\nsmall = 1\nbig = os.urandom(3 << 20)\n"
+            "bigger = os.urandom(5 << 20)\nlast = 2"
+        )
         handed = []
         with self.assertRaises(snapshot.TooLarge) as caught:
             snapshot.write(self.interpreter, lambda piece: handed.append(len(piece)), 2 << 20)
@@ -215,7 +216,10 @@ class HandlerTest(SnapshotCase):
         self.assertIn("own.db", self.entry("file")["reason"])
 
     def test_streams_in_memory(self):
-        self.travel("import io\ns = io.StringIO('abc')\ns.read(1)\nb = io.BytesIO(b'xyz')\nb.seek(2)\nNone")
+        self.travel(
+            "import io\ns = io.StringIO('abc')\ns.read(1)\nb = io.BytesIO(b'xyz')\n"
+            "b.seek(2)\nNone"
+        )
         self.assertEqual(self.value("s.read(), b.read()"), "('bc', b'z')")
 
     def test_warnings_of_libraries_are_not_shown(self):

@@ -1,5 +1,4 @@
 """IPython's lines work, or say in one line what to do; plain Python is never rewritten."""
-
 import os
 import subprocess
 import sys
@@ -46,11 +45,13 @@ class MagicTest(CellCase):
             "%sql select 1": ("Line magic function `%sql` not found.", "sqlite3"),
             "x = %nope 3": ("Line magic function `%nope` not found.", None),
             "%bash": (
-                "Line magic function `%bash` not found (But cell magic `%%bash` exists, did you mean that instead?).",
+                "Line magic function `%bash` not found "
+                "(But cell magic `%%bash` exists, did you mean that instead?).",
                 None,
             ),
             "%%time": (
-                "%%time is a cell magic, but the cell body is empty. Did you mean the line magic %time (single %)?",
+                "%%time is a cell magic, but the cell body is empty. "
+                "Did you mean the line magic %time (single %)?",
                 None,
             ),
             "%%time x\ny": ("Can't use statement directly after '%%time'!", None),

@@ -1,5 +1,4 @@
 """Magics that run files and programs, and modules that follow their files."""
-
 import json
 import os
 import sys
@@ -43,11 +42,8 @@ class RunTest(FileCase):
         self.error("%%writefile\nv", "UsageError")
 
     def test_a_file_has_names_of_its_own(self):
-        self.write(
-            "part.py",
-            "import sys\nseen = 'x' in globals()\nwhere = __name__, __file__\n"
-            "def f(): return g\ng = 5\nargs = sys.argv\n",
-        )
+        self.write("part.py", "import sys\nseen = 'x' in globals()\nwhere = __name__, __file__\n"
+                   "def f(): return g\ng = 5\nargs = sys.argv\n")
         self.value("x = 1\n%run part.py 1 'a b' *.py")
         path = os.path.join(os.path.realpath(os.getcwd()), "part.py")
         self.assertEqual(self.value("seen, where"), repr((False, ("__main__", path))))

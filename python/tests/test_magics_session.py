@@ -1,5 +1,4 @@
 """Magics on the session itself: its variables, folders, environment and earlier cells."""
-
 import os
 import unittest
 from contextlib import redirect_stdout
@@ -97,10 +96,8 @@ class SnapshotTest(SnapshotCase):
         data, manifest = self.save()
         self.assertEqual([entry for entry in manifest["variables"] if not entry["kept"]], [])
         self.restore(data)
-        self.assertEqual(
-            self.value("f(), rows.s, out.stdout, out.outputs[0].data, t.loops"),
-            "(6, 'a b', 'hidden\\n', {'text/plain': '7'}, 1)",
-        )
+        self.assertEqual(self.value("f(), rows.s, out.stdout, out.outputs[0].data, t.loops"),
+                         "(6, 'a b', 'hidden\\n', {'text/plain': '7'}, 1)")
 
 
 class PolicyTest(CellCase):
@@ -113,26 +110,10 @@ class PolicyTest(CellCase):
 
     def test_refused_before_the_cell_runs(self):
         cells = (
-            "%run x.ipynb",
-            "%prun eval('1')",
-            "%%prun\neval('1')",
-            "%rerun 1",
-            "%load_ext os",
-            "%aimport subprocess",
-            "%timeit eval('1')",
-            "%%timeit\nimport os",
-            "%%bash\nls",
-            "x = !ls",
-            "%time eval('1') # c",
-            "%%capture\neval('1')",
-            "%%capture\n%%time\nimport os",
-            "cd ..",
-            "%macro m 1",
-            "%pylab inline",
-            "%env A=1",
-            "%%mine\nx",
-            "%mine",
-            "!!ls",
+            "%run x.ipynb", "%prun eval('1')", "%%prun\neval('1')", "%rerun 1", "%load_ext os",
+            "%aimport subprocess", "%timeit eval('1')", "%%timeit\nimport os", "%%bash\nls", "x = !ls",
+            "%time eval('1') # c", "%%capture\neval('1')", "%%capture\n%%time\nimport os", "cd ..",
+            "%macro m 1", "%pylab inline", "%env A=1", "%%mine\nx", "%mine", "!!ls",
         )
         for code in cells:
             with self.subTest(code=code):

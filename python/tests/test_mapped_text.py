@@ -1,5 +1,4 @@
 """The file under a large context, which programs can search where it is."""
-
 import os
 import resource
 import unittest

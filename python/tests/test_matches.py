@@ -1,5 +1,4 @@
 """Searching a context of any form: truthful counts, places and errors."""
-
 import copy
 import json
 import pickle

@@ -1,5 +1,4 @@
 """The watch that holds a session to its limit where no control group does."""
-
 import builtins
 import mmap
 import os

@@ -44,9 +44,7 @@ class RunsTest(unittest.TestCase):
     def test_what_lies_within_ranges(self):
         allowed = [run(2, 4), run(6, 7), run(10, 20)]
         self.assertEqual(list(within([run(1, 12)], allowed)), [run(2, 4), run(6, 7), run(10, 12)])
-        self.assertEqual(
-            list(within([run(3, 5), run(6, 7), run(19, 30)], allowed)), [run(3, 4), run(6, 7), run(19, 20)]
-        )
+        self.assertEqual(list(within([run(3, 5), run(6, 7), run(19, 30)], allowed)), [run(3, 4), run(6, 7), run(19, 20)])
         self.assertEqual(list(within([run(0, 1), run(4, 6), run(8, 9)], allowed)), [])
         self.assertEqual(list(within([run(2, 3), run(3, 4)], allowed)), [run(2, 3), run(3, 4)])
 

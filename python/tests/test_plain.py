@@ -1,5 +1,4 @@
 """A plain session and its keeper, as the host meets them."""
-
 import os
 import signal
 import subprocess

@@ -1,5 +1,4 @@
 """Short names of libraries: known where asked for, never variables of the session."""
-
 import sys
 import unittest
 from unittest import mock

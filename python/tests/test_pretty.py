@@ -1,5 +1,4 @@
 """The text of values as IPython writes it, and its bounds."""
-
 import collections
 import os
 import subprocess

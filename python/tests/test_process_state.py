@@ -1,5 +1,4 @@
 """Imports, random numbers and libraries live on in a new session."""
-
 import os
 import sys
 import unittest
@@ -16,7 +15,10 @@ class AmbientTest(SnapshotCase):
         self.assertEqual(self.value("def f(a: nowhere): pass\nf.__annotations__"), "{'a': 'nowhere'}")
 
     def test_imports(self):
-        self.travel("import json as j, os.path\nfrom math import sqrt, pi\nfrom collections import OrderedDict as OD")
+        self.travel(
+            "import json as j, os.path\nfrom math import sqrt, pi\n"
+            "from collections import OrderedDict as OD"
+        )
         self.holds("j.dumps(1) == '1' and os.path.join('a', 'b') == 'a/b' and sqrt(4) == 2")
         self.holds("pi > 3 and OD(a=1)")
 
@@ -26,7 +28,10 @@ class AmbientTest(SnapshotCase):
         self.addCleanup(sys.modules.pop, "own_module", None)
         self.addCleanup(sys.path.__setitem__, slice(None), list(sys.path))
         self.value("import sys\nsys.path.insert(0, {!r})".format(self.folder.name))
-        self.value("sys.path.append('/nowhere')\nimport own_module\nfrom own_module import f, K\nk = K()")
+        self.value(
+            "sys.path.append('/nowhere')\nimport own_module\nfrom own_module import f, K\n"
+            "k = K()"
+        )
         data, _ = self.save()
         del sys.modules["own_module"]
         for entry in (self.folder.name, "/nowhere"):
@@ -41,7 +46,10 @@ class AmbientTest(SnapshotCase):
         self.addCleanup(sys.modules.pop, "gone_module", None)
         self.addCleanup(sys.path.__setitem__, slice(None), list(sys.path))
         self.value("import sys\nsys.path.insert(0, {!r})".format(self.folder.name))
-        self.value("shared = ['s']\nimport gone_module\nk = [shared, gone_module.K(), ['own']]\nlate = [shared, k[2]]")
+        self.value(
+            "shared = ['s']\nimport gone_module\nk = [shared, gone_module.K(), ['own']]\n"
+            "late = [shared, k[2]]"
+        )
         self.value("half = {'k': k}\nok = 1")
         data, _ = self.save()
         del sys.modules["gone_module"]
@@ -125,7 +133,6 @@ class PlainAmbientTest(AmbientTest):
 
 class PlainLibraryTest(LibraryTest):
     codec = PLAIN
-
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,5 +1,4 @@
 """Output of a session that is one process."""
-
 import os
 import subprocess
 import sys

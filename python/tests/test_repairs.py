@@ -1,5 +1,4 @@
 """Pasted text is repaired only where it is not Python."""
-
 import unittest
 
 from cell_case import CellCase

@@ -1,5 +1,4 @@
 """Forks that the interpreter does not know of."""
-
 import os
 import random
 import select

@@ -1,5 +1,4 @@
 """Restricted cells pass through guards, keep their variables and still do ordinary work."""
-
 import os
 import pickle
 import sys
@@ -125,6 +124,7 @@ class WorkTest(RestrictedCase):
         self.assertEqual(self.value("df.query('@pd.Timestamp(2) > @pd.Timestamp(1) and a > 2').a.tolist()"), "[3]")
         self.assertEqual(self.value("int(pd.Series({'eval': 3}).eval)"), "3")
         self.assertEqual(self.value("pd.eval('df.a + df.b').tolist(), df.eval('a * 2').tolist()[0]"), "([4, 7, 4], 2)")
+
 
     def test_getters(self):
         self.value("from operator import attrgetter, itemgetter, methodcaller\nimport operator")

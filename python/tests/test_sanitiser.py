@@ -1,5 +1,4 @@
 """Plain characters take the place of typographic ones in code, and nowhere else."""
-
 import ast
 import glob
 import os
@@ -81,7 +80,7 @@ class TrapTest(unittest.TestCase):
             "print(“5 × 3”)": 'print("5 × 3")',
             "print(‘it’s fine’)": "print('it’s fine')",
             "print(“it's 5°”)": 'print("it\'s 5°")',
-            'print(“say "no" now”)': 'print("say \\"no\\" now")',
+            "print(“say \"no\" now”)": 'print("say \\"no\\" now")',
             "“““two ×\nlines”””\nx = 2 × 3": '"""two ×\nlines"""\nx = 2 * 3',
         }
         for source, text in cases.items():

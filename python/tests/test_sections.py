@@ -1,5 +1,4 @@
 """Markdown by its headings: what is one, what is none, and that no text is lost."""
-
 import json
 import pickle
 import unittest
@@ -114,7 +113,9 @@ class HeaderChunkTest(ToolCase):
             self.chunk_by_headers(self.TEXT),
             ["Intro\n\n", "# A\na\n", "## B\nb\n", "### C\nc c c\n", "## D\n", "d\nE\n=\ne"],
         )
-        self.assertEqual(self.chunk_by_headers("# A\na\n## B\nb\n# C\n", level=1), ["# A\na\n## B\nb\n", "# C\n"])
+        self.assertEqual(
+            self.chunk_by_headers("# A\na\n## B\nb\n# C\n", level=1), ["# A\na\n## B\nb\n", "# C\n"]
+        )
 
     def test_nothing_is_lost(self):
         texts = [self.TEXT, self.TEXT.replace("\n", "\r\n"), "no headers " * 30, "x" * 100]

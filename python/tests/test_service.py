@@ -1,5 +1,4 @@
 """What every process that runs cells does with requests and interrupts."""
-
 import signal
 import threading
 import unittest

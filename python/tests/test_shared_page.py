@@ -1,5 +1,4 @@
 """What the processes of a session share."""
-
 import sys
 import unittest
 

@@ -1,5 +1,4 @@
 """Variables, functions and classes live on in a new session."""
-
 import importlib.util
 import io
 import unittest
@@ -24,7 +23,10 @@ class ValueTest(SnapshotCase):
         self.assertEqual(self.value("b.append(2)\na"), "[1, 2]")
 
     def test_a_lost_variable_does_not_harm_what_shares_with_it(self):
-        code = "good = [1]\nbad = [good, ['new'], (x for x in good)]\nlate = [good, bad[1]]\nlast = late[1]"
+        code = (
+            "good = [1]\nbad = [good, ['new'], (x for x in good)]\nlate = [good, bad[1]]\n"
+            "last = late[1]"
+        )
         report = self.travel(code)
         self.assertEqual(report["restored"], ["good", "late", "last"])
         self.holds("late == [[1], ['new']] and late[0] is good and late[1] is last")
@@ -163,13 +165,17 @@ class DefinitionTest(SnapshotCase):
         self.assertNotIn("hint", self.error("x", "NameError"))
 
     def test_functions_of_another_namespace(self):
-        self.travel("space = {}\nexec('y = 1\\ndef f(): return y', space)\nf = space['f']\nspace['y'] = 5")
+        self.travel(
+            "space = {}\nexec('y = 1\\ndef f(): return y', space)\nf = space['f']\n"
+            "space['y'] = 5"
+        )
         self.assertEqual(self.value("space['y'] = 6\nf()"), "6")
         self.holds("f is space['f'] and f.__globals__ is space")
 
     def test_the_namespace_and_the_runner_are_never_copied(self):
         self.travel(
-            "import __main__ as me, sys\ng = globals()\nd = {'g': g}\nshow = display\nout = sys.stdout\np = print"
+            "import __main__ as me, sys\ng = globals()\nd = {'g': g}\nshow = display\n"
+            "out = sys.stdout\np = print"
         )
         self.holds("g is globals() and d['g'] is g and me.__dict__ is g and show is display")
         self.holds("p is print")

@@ -1,5 +1,4 @@
 """Long outputs that a session keeps by itself."""
-
 import os
 import tempfile
 import unittest

@@ -1,5 +1,4 @@
 """A snapshot that is cut off, damaged or of another kind is refused as a whole."""
-
 import builtins
 import os
 import random
@@ -99,7 +98,10 @@ class RefusalTest(SnapshotCase):
         self.assertIs(self.interpreter, before)
 
     def sample(self):
-        self.value("import os, pickle\na = [1, 'x', {'k': (2, 3)}]\ndef f(): return a\nb = os.urandom(200_000)")
+        self.value(
+            "import os, pickle\na = [1, 'x', {'k': (2, 3)}]\ndef f(): return a\n"
+            "b = os.urandom(200_000)"
+        )
         self.value(
             "class Apart(bytearray):\n"
             "    def __reduce_ex__(self, p): return bytearray, (pickle.PickleBuffer(self),)\n"
@@ -198,7 +200,10 @@ class RefusalTest(SnapshotCase):
 
     def test_random_streams_never_end_the_runner(self):
         # No byte of this is an instruction that asks for gigabytes.
-        self.value("a = [1, 'x', {'k': (2, 3)}, 2.5]\nb = [a, 'next', {5, 6}]\nc = {'b': b, 'd': b'bytes'}")
+        self.value(
+            "a = [1, 'x', {'k': (2, 3)}, 2.5]\nb = [a, 'next', {5, 6}]\n"
+            "c = {'b': b, 'd': b'bytes'}"
+        )
         data = self.save()[0]
         file, reader = unpack([data])
         with file:

@@ -1,5 +1,4 @@
 """The runner keeps to Python 3.8 syntax and to the standard library."""
-
 import ast
 import os
 import sys
@@ -66,7 +65,10 @@ def unused_imports(tree):
 def runner_files():
     """Return every Python file of the runner."""
     return sorted(
-        os.path.join(folder, name) for folder, _, names in os.walk(PACKAGE) for name in names if name.endswith(".py")
+        os.path.join(folder, name)
+        for folder, _, names in os.walk(PACKAGE)
+        for name in names
+        if name.endswith(".py")
     )
 
 

@@ -1,5 +1,4 @@
 """The functions over a context: their help and how they behave in cells."""
-
 import doctest
 import inspect
 import json
@@ -208,7 +207,9 @@ class PresentationTest(CellCase):
             self.value(code)
         finally:
             re.compile, json.loads = kept
-        expected = "(2, 2, '# b', [(1, 'a')], ['ab', 'c'], {'a': 1}, 1, 'b', ['a\\n', '# ', 'b'])"
+        expected = (
+            "(2, 2, '# b', [(1, 'a')], ['ab', 'c'], {'a': 1}, 1, 'b', ['a\\n', '# ', 'b'])"
+        )
         self.assertEqual(self.value("got"), expected)
 
 

@@ -1,5 +1,4 @@
 """Errors show the user's frames, are bounded, and are never lost to their own text."""
-
 import os
 import sys
 import unittest

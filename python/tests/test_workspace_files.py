@@ -1,5 +1,4 @@
 """Files that go in and out stay below their folder and within its bounds."""
-
 import base64
 import os
 import tempfile
@@ -72,9 +71,7 @@ class FilesTest(unittest.TestCase):
         os.symlink(self.outside, self.at("way"))
         os.symlink("/etc/hosts", self.at("link"))
         os.mkdir(self.at("folder"))
-        self.assertEqual(
-            self.put("way/x", b"1")["problem"], "ELOOP" if not workspace_files._BY_DESCRIPTOR else "ENOTDIR"
-        )
+        self.assertEqual(self.put("way/x", b"1")["problem"], "ELOOP" if not workspace_files._BY_DESCRIPTOR else "ENOTDIR")
         self.assertEqual(os.listdir(self.outside), [])
         self.assertNotIn("way/x", self.paths())
         self.assertEqual(self.get("folder"), "EISDIR")
@@ -156,9 +153,7 @@ class FilesTest(unittest.TestCase):
         for at in range(20):
             os.makedirs(self.at("a/b/c/d%d" % at))
         self.assertFalse(self.files.list_files({})["cut"])
-        with mock.patch.object(workspace_files, "MAX_STEPS", 50), mock.patch.object(
-            workspace_files, "Folder", wraps=workspace_files.Folder
-        ) as opened:
+        with mock.patch.object(workspace_files, "MAX_STEPS", 50), mock.patch.object(workspace_files, "Folder", wraps=workspace_files.Folder) as opened:
             self.assertTrue(self.files.list_files({})["cut"])
             self.assertEqual(self.put("x", b"")["problem"], "ENFILE")
         self.assertLess(opened.call_count, 150)

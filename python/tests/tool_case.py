@@ -1,5 +1,4 @@
 """A test case with the functions of a session's toolbox over a context that a test can set."""
-
 import contextlib
 import unittest
 

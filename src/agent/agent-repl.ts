@@ -2,7 +2,7 @@ import type { CodeExecution, REPLConfig, SandboxInfo } from "../backends/backend
 import type { FileContent } from "../backends/files/file-content.js";
 import type { FileOptions } from "../backends/files/sandbox-files.js";
 import type { FileListing, ReadOptions } from "../backends/files/workspace-file.js";
-import type { ChainLog, ChainReport } from "../protocol/agent/chain-report.js";
+import type { ChainDivergence, ChainLog, ChainReport } from "../protocol/agent/chain-report.js";
 import type { AgentCall, Finding } from "../protocol/messages.js";
 import type { FinalAnswer } from "./observation/answer.js";
 import type { Spilled } from "./observation/spill.js";
@@ -77,6 +77,12 @@ export abstract class AgentRepl implements AsyncDisposable {
   abstract listFiles(options?: FileOptions): Promise<FileListing>;
 
   abstract turn(code: string, options?: TurnOptions): Promise<AgentTurn>;
+
+  /**
+   * Where a structured turn leaves the log of a chain (`chainLog` of its turn); undefined if nowhere. No tool is called, and
+   * no variable changes.
+   */
+  abstract replayChain(code: string, log: ChainLog): Promise<ChainDivergence | undefined>;
 
   /** A block for the prompt: context, variables, findings, and the map of calls. */
   abstract state(): Promise<string>;

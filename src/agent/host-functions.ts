@@ -7,6 +7,7 @@ import { openSandbox } from "../backends/select.js";
 import { Semaphore } from "../concurrency/semaphore.js";
 import { describeError, errorLine } from "../errors.js";
 import { Approvals, type Approver } from "../registry/control/approvals.js";
+import type { InvocationListener } from "../registry/control/invocation-log.js";
 import { ToolRegistry } from "../registry/registry.js";
 import { ToolError } from "../registry/tool.js";
 
@@ -32,6 +33,7 @@ export interface HostFunctionOptions {
   readonly onApproval: Approver | undefined;
   readonly onDelegate: Delegate | undefined;
   readonly router: Router | undefined;
+  readonly onInvocation?: InvocationListener | undefined;
 }
 
 const freshInput = z.strictObject({
@@ -48,12 +50,12 @@ const routeInput = z.strictObject({ task: z.string().max(LONGEST_TEXT) });
 
 /** What the host does for an agent's functions, with its tools: all that its sandbox is given as `tools`. */
 export function agentHostTools(options: HostFunctionOptions): HostTools {
-  const { config, tools, isPrivate, onDelegate, router } = options;
+  const { config, tools, onDelegate, router } = options;
   const delegate = onDelegate ?? delegateByQuery(config);
   const fresh = new Semaphore(MOST_FRESH);
   const approvals = new Approvals(options.onApproval);
   return {
-    ...sessionToolsOf(tools, isPrivate),
+    ...sessionToolsOf(options),
     run_fresh_python: answering("run_fresh_python", freshInput, async (input, signal) => {
       using _turn = await fresh.acquire(signal);
       return await runFresh(config, input, signal);
@@ -74,10 +76,12 @@ export function agentHostTools(options: HostFunctionOptions): HostTools {
   };
 }
 
-function sessionToolsOf(tools: HostFunctionOptions["tools"], isPrivate: boolean): HostTools {
+function sessionToolsOf({ tools, isPrivate, onInvocation }: HostFunctionOptions): HostTools {
   if (tools === undefined) return {};
-  if (tools instanceof ToolRegistry) return tools.sessionTools({ isPrivate: () => isPrivate });
-  return isToolProvider(tools) ? tools.sessionTools() : tools;
+  if (tools instanceof ToolRegistry) {
+    return tools.sessionTools({ isPrivate: () => isPrivate, onInvocation });
+  }
+  return isToolProvider(tools) ? tools.sessionTools({ isPrivate: () => isPrivate }) : tools;
 }
 
 function answering<T>(

@@ -2,6 +2,7 @@
 /// <reference types="node" preserve="true" />
 
 export { describeTools, type ToolDescription } from "../backends/host-tools/prepared-tools.js";
+export type { ChainDivergence, ChainLog, ChainReport } from "../protocol/agent/chain-report.js";
 export type { AgentCall, Finding } from "../protocol/messages.js";
 export {
   AgentRepl,
@@ -9,6 +10,7 @@ export {
   type AgentTurn,
   type TurnOptions,
 } from "./agent-repl.js";
+export type { Delegate, Router } from "./host-functions.js";
 export type { FinalAnswer } from "./observation/answer.js";
 export type { SummaryWorker } from "./observation/summary.js";
 export type { AgentRecord } from "./record.js";

@@ -8,6 +8,11 @@ import { checkSource } from "../backends/session/checks.js";
 import { TaskQueue } from "../concurrency/task-queue.js";
 import { checkNames, requireOptions, requireText } from "../config/kinds.js";
 import { CellarError } from "../errors.js";
+import {
+  type ChainDivergence,
+  type ChainLog,
+  chainLogSchema,
+} from "../protocol/agent/chain-report.js";
 import type { Finding } from "../protocol/messages.js";
 import {
   AgentRepl,
@@ -148,6 +153,17 @@ export class LiveAgentRepl extends AgentRepl {
       this.#turn += 1;
       this.#research.beginTurn(text);
       return await this.#observe(execution, options.signal);
+    });
+  }
+
+  override replayChain(code: string, log: ChainLog): Promise<ChainDivergence | undefined> {
+    return this.#task(async () => {
+      checkSource(code, {});
+      const parsed = chainLogSchema.safeParse(log);
+      if (parsed.success) return await this.#session.sandbox.replayChain(code, parsed.data);
+      throw new CellarError("INVALID_INPUT", `not the log of a chain: ${parsed.error.message}`, {
+        remedy: "Pass chainLog of a turn.",
+      });
     });
   }
 

@@ -8,6 +8,7 @@ import { sandboxNotice } from "../config/setting-names.js";
 import { agentSettingsSchema } from "../config.js";
 import { chainModeSchema } from "../protocol/agent/chain-report.js";
 import type { Approver } from "../registry/control/approvals.js";
+import type { InvocationListener } from "../registry/control/invocation-log.js";
 import { agentHostTools, type Delegate, type Router } from "./host-functions.js";
 import type { SummaryWorker } from "./observation/summary.js";
 import type { RedactionOptions } from "./redaction/redactor.js";
@@ -54,6 +55,7 @@ const OWN_NAMES = [
   "onApproval",
   "onDelegate",
   "router",
+  "onInvocation",
 ];
 
 /** Settings of an agent's REPL besides those of its sandbox. */
@@ -72,6 +74,8 @@ export interface AgentOptions extends z.input<typeof optionsSchema> {
   readonly onDelegate?: Delegate | undefined;
   /** Answers `route_advice()`. */
   readonly router?: Router | undefined;
+  /** Told of each call of a tool of the registry in `tools` that this agent made, when it ends. */
+  readonly onInvocation?: InvocationListener | undefined;
 }
 
 export interface AgentPlan extends z.output<typeof optionsSchema> {
@@ -91,10 +95,11 @@ export function planAgent(given: AgentOptions, config: REPLConfig, hasContext: b
     onApproval,
     onDelegate,
     router,
+    onInvocation,
     ...settings
   } = given;
   requireOptions("config", config);
-  for (const [name, callback] of Object.entries({ onApproval, onDelegate, router })) {
+  for (const [name, callback] of Object.entries({ onApproval, onDelegate, router, onInvocation })) {
     if (callback !== undefined) requireFunction(name, callback);
   }
   if (typeof redact !== "boolean") {
@@ -121,7 +126,7 @@ export function planAgent(given: AgentOptions, config: REPLConfig, hasContext: b
     ...present(config),
   };
   const offered = tools ?? sandbox.tools;
-  const isPrivate = parsed.data.private;
+  const isPrivate = parsed.data.private || sandbox.private === true;
   return {
     ...parsed.data,
     summarise,
@@ -129,6 +134,7 @@ export function planAgent(given: AgentOptions, config: REPLConfig, hasContext: b
     embedder,
     config: {
       ...sandbox,
+      private: isPrivate,
       tools: agentHostTools({
         config: sandbox,
         tools: offered,
@@ -136,6 +142,7 @@ export function planAgent(given: AgentOptions, config: REPLConfig, hasContext: b
         onApproval,
         onDelegate,
         router,
+        onInvocation,
       }),
       agent: {
         maxGrepResults,

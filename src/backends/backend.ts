@@ -1,4 +1,5 @@
 import type { IsolationLevel, Settings } from "../config.js";
+import type { ChainDivergence, ChainLog } from "../protocol/agent/chain-report.js";
 import type { AgentReport, MimeBundle, Replaced, Result, Variable } from "../protocol/messages.js";
 import type { FileContent } from "./files/file-content.js";
 import type { FileOptions } from "./files/sandbox-files.js";
@@ -153,6 +154,8 @@ export interface REPLConfig extends Partial<Omit<Settings, "limits">> {
   onRLMQuery?: RLMQuery | undefined;
   /** Functions of yours that Python may call by these names. */
   tools?: HostTools | ToolProvider | undefined;
+  /** Cells have no network, and no tool that reaches it may be called. */
+  private?: boolean | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -171,6 +174,8 @@ export interface AgentSandbox extends ISandbox {
   /** What the functions of the agent remember, for `setAgentState` of another session. */
   getAgentState(): Promise<unknown>;
   setAgentState(state: unknown): Promise<void>;
+  /** Where a structured turn leaves the log of a chain; undefined if nowhere. No tool is called. */
+  replayChain(code: string, log: ChainLog): Promise<ChainDivergence | undefined>;
   /** Writes long outputs as files of the session's own; the folder of these files. */
   putSpilled(files: readonly SpilledFile[]): Promise<string>;
 }

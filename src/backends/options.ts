@@ -25,23 +25,34 @@ export interface Wishes {
 }
 
 export function splitConfig(config: REPLConfig): Wishes {
-  const { backend: _, mounts, env, signal, tools, ...rest } = config;
+  const { backend: _, mounts, env, signal, tools, private: isPrivate = false, ...rest } = config;
   const { onStdout, onStderr, onBackground, onDisplay, onLLMQuery, onRLMQuery, ...options } = rest;
   checkPlain(options);
   checkSignal(signal);
+  checkPrivate(isPrivate, options.network);
   if (signal?.aborted === true) {
     throw new CellarError("ABORTED", "the start was aborted", { cause: signal.reason });
   }
   return {
-    options,
+    options: isPrivate ? { ...options, network: "none" } : options,
     mounts: mounts === undefined ? [] : requireList("mounts", mounts).map(checkMount),
     callbacks: {
       env: checkEnvironment(env),
       ...guardCallbacks({ onStdout, onStderr, onBackground, onDisplay }),
       ...checkQueries({ onLLMQuery, onRLMQuery }),
-      tools: prepareTools(tools),
+      tools: prepareTools(tools, { isPrivate: () => isPrivate }),
     },
   };
+}
+
+function checkPrivate(isPrivate: unknown, network: unknown): void {
+  if (typeof isPrivate !== "boolean") {
+    throw new CellarError("INVALID_CONFIG", `private must be true or false, not ${isPrivate}`);
+  }
+  if (!isPrivate || network === undefined || network === "none") return;
+  throw new CellarError("INVALID_CONFIG", "a private session has no network, but network is set", {
+    remedy: "Leave out network, or private.",
+  });
 }
 
 export function checkRuntime<T extends { readonly createSandbox: unknown }>(

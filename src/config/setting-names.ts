@@ -63,6 +63,7 @@ export const CODE_OPTION_NAMES = [
   "onLLMQuery",
   "onRLMQuery",
   "tools",
+  "private",
   "signal",
 ] as const;
 

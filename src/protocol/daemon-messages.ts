@@ -2,6 +2,8 @@ import { z } from "zod";
 import {
   agentReportSchema,
   replacedSchema,
+  replayedSchema,
+  replaySchema,
   spilledFolderSchema,
   spilledSchema,
 } from "./agent/messages.js";
@@ -154,6 +156,7 @@ export const daemonMessages = {
   session_is_complete: clientToDaemon.request({ session, code: text }, completenessSchema),
   session_get_agent_state: clientToDaemon.request({ session }, { state: valueText }),
   session_set_agent_state: clientToDaemon.request({ session, state: valueText }),
+  session_replay_chain: clientToDaemon.request(replaySchema.extend({ session }), replayedSchema),
   session_put_spilled: clientToDaemon.request(
     spilledSchema.extend({ session }),
     spilledFolderSchema,

@@ -4,12 +4,19 @@ import { suggestion } from "../config/names.js";
 import { CellarError, describeError } from "../errors.js";
 import { ArgumentCheck, checkToolNames } from "./arguments.js";
 import { type ApprovalAnswer, Approvals, type Risk } from "./control/approvals.js";
-import { type ChainPlace, detached, InvocationLog, shortened } from "./control/invocation-log.js";
+import {
+  type ChainPlace,
+  detached,
+  type Invocation,
+  type InvocationListener,
+  InvocationLog,
+  shortened,
+} from "./control/invocation-log.js";
 import { readPolicies, refusalOf, type ToolPolicy } from "./control/policy.js";
 import { Secrets } from "./control/secrets.js";
 import { ToolGate } from "./control/tool-gate.js";
 import type { RegistryOptions } from "./options.js";
-import { sessionTools } from "./session-tools.js";
+import { type SessionOptions, sessionTools } from "./session-tools.js";
 import { openSources } from "./sources.js";
 import {
   type CallerType,
@@ -34,6 +41,8 @@ export interface CallOptions {
   /** In a private session no tool may reach the network. */
   readonly isPrivate?: boolean | undefined;
   readonly onProgress?: ((text: string) => void) | undefined;
+  /** Told of this call when it ends, as the log is. */
+  readonly onInvocation?: InvocationListener | undefined;
 }
 
 interface Entry {
@@ -113,8 +122,8 @@ export class ToolRegistry implements AsyncDisposable {
     const { caller = "host", chain } = options;
     const startedAt = new Date();
     const began = performance.now();
-    const note = (outcome: "ok" | ToolError["code"], error?: string) =>
-      this.log.add({
+    const note = (outcome: "ok" | ToolError["code"], error?: string) => {
+      const invocation: Invocation = {
         tool: name,
         arguments: this.#secrets.redact(shortened(given)),
         callerType: caller,
@@ -124,7 +133,9 @@ export class ToolRegistry implements AsyncDisposable {
         elapsedMs: performance.now() - began,
         outcome,
         error,
-      });
+      };
+      this.log.add(invocation, options.onInvocation);
+    };
     try {
       const output = await this.#invoke(name, given, caller, options);
       if (caller === "host" && output.inSession !== undefined) {
@@ -161,7 +172,7 @@ export class ToolRegistry implements AsyncDisposable {
   }
 
   /** What a sandbox is given as its `tools`. */
-  sessionTools(options: { readonly isPrivate?: () => boolean } = {}): HostTools {
+  sessionTools(options: SessionOptions = {}): HostTools {
     return sessionTools(this, options);
   }
 

@@ -216,6 +216,30 @@ except ToolError as error:
   });
 });
 
+it("a private sandbox reaches no network, by itself or by a tool", async () => {
+  await using registry = await ToolRegistry.open({
+    tools: { ask: { permissions: ["network"], execute: () => "answer" } },
+  });
+  const network = { allow: ["example.org"] };
+  await expect(createSandbox({ private: true, network })).rejects.toMatchObject({
+    code: "INVALID_CONFIG",
+  });
+  await expect(createSandbox({ private: "yes" as never })).rejects.toMatchObject({
+    code: "INVALID_CONFIG",
+  });
+  const told = async (isPrivate: boolean) => {
+    const sandbox = await createSandbox({ tools: registry, private: isPrivate });
+    try {
+      const { error } = await sandbox.execute("tools.ask()");
+      return error?.message ?? "answered";
+    } finally {
+      await sandbox.destroy();
+    }
+  };
+  expect(await told(true)).toContain("this is private");
+  expect(await told(false)).toBe("answered");
+});
+
 it("functions that are no registry are in tools as well", async () => {
   const sandbox = await createSandbox({
     tools: { twice: { execute: ({ n }: { n: number }) => 2 * n } },

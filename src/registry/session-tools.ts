@@ -3,6 +3,7 @@ import type { HostTools } from "../backends/host-tools/host-tool.js";
 import { parameterLines, parametersOf, signatureOf } from "../backends/host-tools/parameters.js";
 import { RelayedTool } from "../backends/host-tools/prepared-tools.js";
 import { unlessAborted } from "../concurrency/abort.js";
+import type { InvocationListener } from "./control/invocation-log.js";
 import type { ToolRegistry } from "./registry.js";
 import { type RegisteredTool, ToolError } from "./tool.js";
 import { isAbout } from "./tool-search.js";
@@ -10,6 +11,7 @@ import { isAbout } from "./tool-search.js";
 const LONGEST_SCHEMA = 4_000;
 /** A list is given without the servers that take longer; they go on starting. */
 const LIST_MS = 20_000;
+const LONGEST_ABOUT = 160;
 
 const callInput = z.strictObject({
   name: z.string().max(200),
@@ -22,9 +24,11 @@ const callInput = z.strictObject({
 const specsInput = z.strictObject({ group: z.string().max(100).nullish() });
 const searchInput = z.strictObject({ pattern: z.string().max(200).nullish() });
 
-interface SessionOptions {
+export interface SessionOptions {
   readonly isPrivate?: (() => boolean) | undefined;
   readonly listMs?: number | undefined;
+  /** Told of the calls of this session alone; the log has those of all. */
+  readonly onInvocation?: InvocationListener | undefined;
 }
 
 /**
@@ -33,7 +37,7 @@ interface SessionOptions {
  */
 export function sessionTools(
   registry: ToolRegistry,
-  { isPrivate, listMs = LIST_MS }: SessionOptions,
+  { isPrivate, onInvocation, listMs = LIST_MS }: SessionOptions,
 ): HostTools {
   return {
     tool_call: relayed("tool_call", async (input, signal) => {
@@ -49,6 +53,7 @@ export function sessionTools(
           chain: call.chain ?? undefined,
           signal,
           isPrivate: isPrivate?.() ?? false,
+          onInvocation,
         });
         return inSession === undefined
           ? { value, displays }
@@ -119,7 +124,7 @@ async function listed(
               name,
               parametersOf(tool.parameters) ?? { listed: [], open: true },
             ),
-            about: tool.description.split("\n", 1)[0]?.slice(0, 200) ?? "",
+            about: firstSentence(tool.description),
           }));
       } catch (error) {
         return [
@@ -150,8 +155,8 @@ function specOf(name: string, tool: RegisteredTool) {
     read_only: tool.isReadOnly,
     destructive: tool.isDestructive,
     chain: tool.allowedCallers.includes("chain"),
-    reads: tool.effects?.reads ?? [],
-    writes: tool.effects?.writes ?? [],
+    reads: tool.effects === undefined ? null : (tool.effects.reads ?? []),
+    writes: tool.effects === undefined ? null : (tool.effects.writes ?? []),
     parameters: parameters.listed.map(({ name: own, required, type, fallback }) => ({
       name: own,
       required,
@@ -165,4 +170,11 @@ function specOf(name: string, tool: RegisteredTool) {
 /** What Python checks before it sends anything; larger schemas are checked here alone. */
 function small(schema: unknown): unknown {
   return JSON.stringify(schema ?? {}).length > LONGEST_SCHEMA ? {} : (schema ?? {});
+}
+
+/** What a list shows of a tool; help() has the rest. */
+function firstSentence(description: string): string {
+  const [line = ""] = description.split("\n", 1);
+  const sentence = /^.{20,160}?[.!?](?=\s|$)/u.exec(line)?.[0] ?? line;
+  return sentence.length <= LONGEST_ABOUT ? sentence : `${sentence.slice(0, LONGEST_ABOUT - 1)}…`;
 }

@@ -14,10 +14,10 @@ import type { RegisteredTool, ToolSource } from "./tool.js";
 export async function openSources(options: RegistryOptions): Promise<readonly ToolSource[]> {
   const { tools, files = [], catalogue = false, openApi = [], sources = [] } = options;
   const web = options.web === undefined ? undefined : await openWeb(options.web);
-  const builtins = { ...sessionBuiltins(), ...(await webBuiltins(web)) };
+  const builtins = { ...sessionBuiltins(), ...web?.builtins };
   const opened: ToolSource[] = [];
   if (tools !== undefined) opened.push(functionSource(tools));
-  if (web !== undefined) opened.push(web);
+  if (web !== undefined) opened.push(web.source);
   if (files.length > 0 || catalogue !== false) {
     const { declarationSource } = await import("./declarations/source.js");
     const declared = { open: createSandbox, builtins };
@@ -38,18 +38,25 @@ export async function openSources(options: RegistryOptions): Promise<readonly To
   return opened;
 }
 
-async function openWeb(given: boolean | WebOptions): Promise<ToolSource | undefined> {
+interface Web {
+  readonly source: ToolSource;
+  readonly builtins: Readonly<Record<string, BuiltinTool>>;
+}
+
+async function openWeb(given: boolean | WebOptions): Promise<Web | undefined> {
   if (given === false) return undefined;
   const { provider, ...limits } = given === true ? {} : given;
   const { WebFetcher } = await import("../web/web-fetcher.js");
+  const { WebSearch } = await import("../web/web-search.js");
+  const { HttpCalls } = await import("../web/http-calls.js");
   const { webSource } = await import("./web-source.js");
-  return webSource({ fetcher: new WebFetcher(limits), provider });
-}
-
-/** What declarations name as built-ins and the web can answer. */
-async function webBuiltins(web: ToolSource | undefined): Promise<Record<string, BuiltinTool>> {
-  const tools = (await web?.tools()) ?? [];
-  return Object.fromEntries(tools.map((tool) => [tool.name, (request) => tool.run(request)]));
+  const { webBuiltins } = await import("./web-builtins.js");
+  const parts = {
+    fetcher: new WebFetcher(limits),
+    search: new WebSearch({ provider }),
+    calls: new HttpCalls(limits),
+  };
+  return { source: webSource(parts), builtins: webBuiltins(parts) };
 }
 
 function cataloguePath(): string {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type CellarError, isCellarError } from "../errors.js";
 import type { WebFetcher } from "../web/web-fetcher.js";
 import type { WebPage } from "../web/web-page.js";
-import { type SearchProvider, WebSearch } from "../web/web-search.js";
+import type { WebSearch } from "../web/web-search.js";
 import {
   type RegisteredTool,
   type ToolDeclaration,
@@ -13,8 +13,8 @@ import {
 
 export interface WebSourceOptions {
   readonly fetcher: WebFetcher;
-  /** Without one, the searches say that there is none. */
-  readonly provider?: SearchProvider | undefined;
+  /** Without a provider, the searches say that there is none. */
+  readonly search: WebSearch;
 }
 
 const MAX_CHARACTERS = 10_000_000;
@@ -100,8 +100,7 @@ const searchSchema = z.object({ query: z.string(), limit: z.int().optional() });
 const batchSchema = z.object({ queries: z.array(z.string()), limit: z.int().optional() });
 
 /** `web_fetch`, `web_search` and `batch_web_search`. */
-export function webSource({ fetcher, provider }: WebSourceOptions): ToolSource {
-  const search = new WebSearch({ provider });
+export function webSource({ fetcher, search }: WebSourceOptions): ToolSource {
   const tools: readonly RegisteredTool[] = [
     toolOf(FETCH, fetchSchema, async ({ url, max_chars }, signal) =>
       pageValue(await fetcher.fetch(url, { maxCharacters: max_chars, signal })),
@@ -160,7 +159,7 @@ const CODES: Readonly<Partial<Record<CellarError["code"], ToolErrorCode>>> = {
   PROTOCOL_ERROR: "BAD_RESULT",
 };
 
-function toolErrorOf(error: CellarError): ToolError {
+export function toolErrorOf(error: CellarError): ToolError {
   const code = error.details.isRefused === true ? "NOT_PERMITTED" : CODES[error.code];
   return new ToolError(code ?? "FAILED", error.message, { remedy: error.remedy, cause: error });
 }

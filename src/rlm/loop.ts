@@ -3,6 +3,7 @@ import { plainOf } from "../agent/observation/plain-value.js";
 import type { AgentOptions } from "../agent/options.js";
 import type { REPLConfig, SandboxInfo } from "../backends/backend.js";
 import { UnconvertedValue } from "../protocol/values.js";
+import type { InvocationListener } from "../registry/control/invocation-log.js";
 import { BudgetExceeded } from "./budget/budget.js";
 import type { ModelCaller } from "./budget/model-caller.js";
 import { Conversation } from "./conversation.js";
@@ -26,6 +27,7 @@ import {
 } from "./prompts.js";
 import { readResponse, withoutThoughts } from "./response/response.js";
 import { SubCalls } from "./sub-calls.js";
+import { ToolCalls } from "./tool-calls.js";
 import type { Span } from "./trace/trace.js";
 
 /** Shared by all loops of a tree. */
@@ -79,26 +81,38 @@ export class Loop implements AsyncDisposable {
   readonly #depth: number;
   readonly #repl: AgentRepl;
   readonly #subs: SubCalls;
+  readonly #toolCalls: ToolCalls;
   readonly #conversation = new Conversation();
   #asked = 0;
   /** Turns of the current question, also if it fails. */
   turns = 0;
 
-  private constructor(tree: Tree, depth: number, parts: { repl: AgentRepl; subs: SubCalls }) {
+  private constructor(
+    tree: Tree,
+    depth: number,
+    parts: { repl: AgentRepl; subs: SubCalls; toolCalls: ToolCalls },
+  ) {
     this.#tree = tree;
     this.#depth = depth;
     this.#repl = parts.repl;
     this.#subs = parts.subs;
+    this.#toolCalls = parts.toolCalls;
   }
 
   static async open(tree: Tree, depth: number, context: unknown): Promise<Loop> {
     const subs = new SubCalls(tree, depth, (...order) => Loop.open(...order));
-    const { config, agent } = tree;
-    const callbacks = { onLLMQuery: subs.onLLMQuery, onRLMQuery: subs.onRLMQuery };
-    const repl = await AgentRepl.open({ ...agent, context, config: { ...config, ...callbacks } });
+    const { agent } = tree;
+    const toolCalls = new ToolCalls(agent.redact);
+    const onInvocation: InvocationListener = (invocation) => {
+      toolCalls.onInvocation(invocation);
+      agent.onInvocation?.(invocation);
+    };
+    const { onLLMQuery, onRLMQuery } = subs;
+    const config = { ...tree.config, onLLMQuery, onRLMQuery };
+    const repl = await AgentRepl.open({ ...agent, onInvocation, context, config });
     try {
       await repl.prepare(NEW_ANSWER);
-      return new Loop(tree, depth, { repl, subs });
+      return new Loop(tree, depth, { repl, subs, toolCalls });
     } catch (error) {
       await repl.close();
       throw error;
@@ -222,10 +236,19 @@ export class Loop implements AsyncDisposable {
   ): Promise<AgentTurn> {
     const part = span.child();
     part.emit({ type: "code.started", code });
+    this.#toolCalls.begin(part);
     const ran = await this.#repl.turn(code, { ...options, signal });
-    const { observation, execution } = ran;
+    const omittedCalls = await this.#toolCalls.settled();
+    const { observation, execution, chain } = ran;
     const { status, duration: ms } = execution;
-    part.emit({ type: "code.output", observation, status, ms });
+    part.emit({
+      type: "code.output",
+      observation,
+      status,
+      ...(chain !== undefined && { chain }),
+      ...(omittedCalls > 0 && { omittedCalls }),
+      ms,
+    });
     if (status === "cancelled") signal.throwIfAborted();
     return ran;
   }

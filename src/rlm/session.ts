@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { withPolicy } from "../agent/options.js";
+import { planAgent, withPolicy } from "../agent/options.js";
 import { describeTools } from "../backends/host-tools/prepared-tools.js";
 import { TaskQueue } from "../concurrency/task-queue.js";
 import { checkNames, checkSignal, requireOptions } from "../config/kinds.js";
@@ -82,9 +82,12 @@ export class RLMSession implements AsyncDisposable {
         requirePrice(budget, each);
       const watch = new Stopwatch();
       const caller = await ModelCaller.open(new Ledger(budget, watch.now));
-      const { tools = options.config?.tools, agent = {} } = options;
+      const { tools: own, ...agent } = options.agent ?? {};
+      const tools = options.tools ?? own ?? options.config?.tools;
       // The sandbox isolates the code anyway, and each policy violation would cost a turn.
       const config = { ...withPolicy("off", options.config ?? {}), tools };
+      // Wrong options are told now, not with the first question.
+      planAgent(agent, config, options.context !== undefined);
       const described = describeTools(tools);
       const tree = { caller, ...modelSet, turns, compactAt, tools: described, config, agent };
       return new RLMSession(options, { recording, tree, watch });

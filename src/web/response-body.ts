@@ -1,10 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import type { Readable, Transform } from "node:stream";
 import { constants, createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import { describeError } from "../errors.js";
 import { tooLarge, unreadable } from "./failures.js";
 
 export const ACCEPTED_CODINGS = "gzip, deflate, br";
 const PIECE_BYTES = 65_536;
+const ENDED_EARLY = "the connection ended before the answer did";
 
 /** The whole body, unpacked. What is more than `maxBytes`, packed or not, is never held. */
 export function readBody(
@@ -21,9 +23,9 @@ export function readBody(
       unpacking?.destroy();
       reject(error);
     };
-    message.once("error", end);
+    message.once("error", (error) => end(unreadable(name, brokenBody(error), error)));
     message.once("close", () => {
-      if (!message.complete) end(unreadable(name, "the connection ended before the answer did"));
+      if (!message.complete) end(unreadable(name, ENDED_EARLY));
     });
     if (unpacking !== undefined) {
       // A bomb's packed bytes are few, those of a coding that does not shrink are not.
@@ -38,6 +40,10 @@ export function readBody(
     }
     collect(unpacking ?? message, maxBytes, resolve, () => end(tooLarge(name, maxBytes)));
   });
+}
+
+function brokenBody(error: NodeJS.ErrnoException): string {
+  return error.code === "ECONNRESET" ? ENDED_EARLY : describeError(error);
 }
 
 function limitOf(most: number, onMore: () => void): (piece: Buffer) => void {

@@ -37,7 +37,16 @@ export interface WebResponse {
   readonly cacheControl: string;
 }
 
-/** GET over a connection to an address that was checked; each redirect is checked as the first address was. */
+/** What is sent beside the address. */
+export interface WebOrder {
+  readonly method: "GET" | "POST";
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly body?: string | undefined;
+}
+
+const GET: WebOrder = { method: "GET" };
+
+/** Requests over a connection to an address that was checked; each redirect is checked as the first address was. */
 export class WebClient {
   readonly #options: WebClientOptions;
   readonly #dialer: Dialer;
@@ -55,15 +64,23 @@ export class WebClient {
     };
   }
 
-  async get(first: WebAddress, signal: AbortSignal): Promise<WebResponse> {
+  get(first: WebAddress, signal: AbortSignal): Promise<WebResponse> {
+    return this.send(first, GET, signal);
+  }
+
+  /** Follows the redirects of a GET alone: what is posted goes where it was meant to go. */
+  async send(first: WebAddress, order: WebOrder, signal: AbortSignal): Promise<WebResponse> {
     const seen: string[] = [];
     let address = first;
     for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects += 1) {
-      await using exchange = await this.#send(address, signal);
+      // Headers may hold a key, which is for one origin.
+      const own = address.url.origin === first.url.origin ? order : { method: order.method };
+      await using exchange = await this.#exchange(address, own, signal);
       const { message } = exchange;
       const { statusCode: status = 0, headers } = message;
       seen.push(headers["cache-control"] ?? "");
-      if (!REDIRECTS.includes(status) || headers.location === undefined) {
+      const isLast = !REDIRECTS.includes(status) || headers.location === undefined;
+      if (isLast || order.method !== "GET" || headers.location === undefined) {
         const body = await readBody(message, shownAddress(address.url), this.#options.maxBytes);
         return { url: address.url, status, headers, body, cacheControl: seen.join(", ") };
       }
@@ -75,8 +92,9 @@ export class WebClient {
     );
   }
 
-  async #send(
+  async #exchange(
     address: WebAddress,
+    order: WebOrder,
     signal: AbortSignal,
   ): Promise<AsyncDisposable & { message: IncomingMessage }> {
     const sockets = new Set<Socket>();
@@ -96,7 +114,7 @@ export class WebClient {
     };
     try {
       const socket = await this.#connect(address, signal, hold);
-      const message = await this.#ask(address, socket);
+      const message = await this.#ask(address, order, socket);
       return { message, [Symbol.asyncDispose]: release };
     } catch (error) {
       await release();
@@ -131,13 +149,21 @@ export class WebClient {
     }
   }
 
-  #ask({ url, target, isSecure }: WebAddress, socket: Socket): Promise<IncomingMessage> {
+  #ask(
+    { url, target, isSecure }: WebAddress,
+    { method, headers, body }: WebOrder,
+    socket: Socket,
+  ): Promise<IncomingMessage> {
     const name = shownAddress(url);
     return new Promise((resolve, reject) => {
       const outgoing = request({
-        method: "GET",
+        method,
         path: `${url.pathname}${url.search}`,
-        headers: { host: formatAuthority(target, isSecure ? 443 : 80), ...this.#headers },
+        headers: {
+          ...this.#headers,
+          ...headers,
+          host: formatAuthority(target, isSecure ? 443 : 80),
+        },
         setHost: false,
         maxHeaderSize: HEADER_BYTES,
         insecureHTTPParser: false,
@@ -155,12 +181,13 @@ export class WebClient {
       outgoing.once("upgrade", () => fail("it wants to speak another protocol"));
       outgoing.once("response", resolve);
       outgoing.on("error", (error) => fail(reasonOf(error), error));
-      outgoing.end();
+      outgoing.end(body);
     });
   }
 }
 
-function redirected(from: WebAddress, location: string): WebAddress {
+/** Where a redirect leads, as far as it may. */
+export function redirected(from: WebAddress, location: string): WebAddress {
   const name = shownAddress(from.url);
   try {
     const next = parseWebAddress(location, from.url);

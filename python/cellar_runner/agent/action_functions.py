@@ -7,7 +7,9 @@ from ..errors import MODULE
 from ..host.toolbox import APPROVAL, DELEGATION, FRESH_PYTHON, ROUTE
 from ..pristine import BUILTINS as __builtins__
 from ..protocol.agent_functions import NAMES
-from .actions import advice, fresh_python, safe_files, shell
+
+# The modules behind the functions are loaded when one is called: most sessions use none.
+_SHELL_SECONDS, _PYTHON_SECONDS = 30, 60
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +60,35 @@ def functions(tools: AgentTools) -> dict[str, Callable]:
         """
         return record("archive_extract", {"names": names}, lambda: archives.extract(names, to, archive))
 
-    def run_shell(command, timeout=shell.DEFAULT_SECONDS):
+    def web_fetch(url, max_chars=10000):
+        """Read a web page as Markdown; JSON comes as a value, a PDF as text. Needs a host that gives the web.
+
+        >>> web_fetch("https://example.org/")
+        """
+        from .actions import web
+
+        ask = lambda: tools.call_tool("web_fetch", {"url": url, "max_chars": max_chars})  # noqa: E731
+        return record("web_fetch", {"url": url}, lambda: web.fetched(ask(), max_chars))
+
+    def web_search(query, limit=5):
+        """Search the web; gives a list of dicts with title, url and excerpt. Needs a provider on the host.
+
+        >>> web_search("history of the abacus")[0]["url"]
+        """
+        from .actions import web
+
+        ask = lambda: tools.call_tool("web_search", {"query": query, "limit": limit})  # noqa: E731
+        return record("web_search", {"query": query}, lambda: web.searched(ask))
+
+    def batch_web_search(queries, limit=5):
+        """Search the web for several queries at once; gives a list with query and results of each.
+
+        >>> batch_web_search(["abacus", "slide rule"])
+        """
+        arguments = {"queries": queries, "limit": limit}
+        return record("batch_web_search", {"queries": queries}, lambda: tools.call_tool("batch_web_search", arguments))
+
+    def run_shell(command, timeout=_SHELL_SECONDS):
         """Run a shell command in this session's sandbox; gives what it wrote, errors included.
 
         timeout: seconds, at most 120.
@@ -68,9 +98,11 @@ def functions(tools: AgentTools) -> dict[str, Callable]:
 
         >>> run_shell("wc -l /workspace/*.csv")
         """
+        from .actions import shell
+
         return record("run_shell", {"command": command}, lambda: shell.run(command, timeout))
 
-    def run_python_code(code, stdin_data="", timeout=fresh_python.DEFAULT_SECONDS):
+    def run_python_code(code, stdin_data="", timeout=_PYTHON_SECONDS):
         """Run Python code in a fresh session, which shares nothing with this one; gives what it wrote.
 
         stdin_data: what it reads from its input.
@@ -80,6 +112,8 @@ def functions(tools: AgentTools) -> dict[str, Callable]:
 
         >>> run_python_code("print(sum(map(int, input().split())))", "1 2 3")
         """
+        from .actions import fresh_python
+
         ask = lambda content: tools.ask_host("run_python_code", FRESH_PYTHON, content)  # noqa: E731
         work = lambda: fresh_python.run(ask, code, stdin_data, timeout)  # noqa: E731
         return record("run_python_code", {"code": code}, work)
@@ -89,6 +123,8 @@ def functions(tools: AgentTools) -> dict[str, Callable]:
 
         >>> benchmark_run("sort", "sorted(range(100_000))", 20).median_ms
         """
+        from .actions import fresh_python
+
         ask = lambda content: tools.ask_host("benchmark_run", FRESH_PYTHON, content)  # noqa: E731
         arguments = {"name": name, "repeat": repeat}
         return record("benchmark_run", arguments, lambda: fresh_python.benchmark(ask, name, code, repeat))
@@ -101,6 +137,8 @@ def functions(tools: AgentTools) -> dict[str, Callable]:
 
         >>> file_write_safe("report.md", text)
         """
+        from .actions import safe_files
+
         work = lambda: safe_files.write(path, content, backup, tools.workspace)  # noqa: E731
         return record("file_write_safe", {"path": path}, work)
 
@@ -109,6 +147,8 @@ def functions(tools: AgentTools) -> dict[str, Callable]:
 
         >>> log_append("steps", "read all invoices")
         """
+        from .actions import safe_files
+
         return record("log_append", {"name": name}, lambda: safe_files.append(name, text, tools.workspace))
 
     def delegate(task, to=None):
@@ -139,11 +179,15 @@ def functions(tools: AgentTools) -> dict[str, Callable]:
 
         >>> STUCK("no match for the name")
         """
+        from .actions import advice
+
         calls, omitted = tools.log.report()
         return advice.stuck(reason, calls, omitted)
 
     def my_role():
         """Tell who you are here: your role, and what the host lets you do."""
+        from .actions import advice
+
         return advice.role(tools.role, tools.host())
 
     def route_advice(task):

@@ -11,9 +11,7 @@ from ..pristine import BUILTINS as __builtins__
 from ..protocol.agent_functions import NAMES
 from ..values.reprs import exact, is_a, type_name
 from . import action_functions, final, functions
-from .actions import session_tools
 from .call_log import CallLog
-from .chained_turn import ChainedTurns
 from .findings import Findings
 from .literal_answer import is_literal
 from .search.grep import SLOW_SECONDS, Search
@@ -55,7 +53,9 @@ class AgentTools:
         self.host: Callable[[], Any] = lambda: None
         self.role = options.get("role")
         self.log = self._call_log
-        self.chained: ChainedTurns | None = None
+        self._session_functions: dict[str, Callable] | None = None
+        # Plans structured turns, where the host wants them.
+        self.chained: Any = None
         # The cells of the model's current response.
         self._codes: list[str] = []
 
@@ -170,10 +170,21 @@ class AgentTools:
             raise HostError("{}() is not available here: the host does not offer it".format(function))
         return toolbox.ask(function, name, content)
 
+    def call_tool(self, name: str, args: dict) -> Any:
+        """The value of a tool of the host's registry."""
+        toolbox = self.host()
+        if toolbox is None or not toolbox.has_registry:
+            raise HostError("{}() is not available here: the host has no registry with it".format(name))
+        return toolbox.value(name, args)
+
     def session_functions(self) -> dict[str, Callable]:
         """Behind tools of the host's catalogue that work on this session."""
-        ask = lambda content: self.ask_host("python_eval", FRESH_PYTHON, content)  # noqa: E731
-        return session_tools.functions(self.workspace, ask)
+        if self._session_functions is None:
+            from .actions import session_tools
+
+            ask = lambda content: self.ask_host("python_eval", FRESH_PYTHON, content)  # noqa: E731
+            self._session_functions = session_tools.functions(self.workspace, ask)
+        return self._session_functions
 
     def functions(self) -> dict[str, Callable]:
         made = dict(functions.functions(self), **action_functions.functions(self))

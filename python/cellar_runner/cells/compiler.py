@@ -54,13 +54,8 @@ def read(
 
 
 def build(
-    number: int | str,
-    text: str,
-    flags: int,
-    sources: Sources,
-    admission: Any = None,
-    commands: Commands | None = None,
-    shown_by: Callable[[list], None] | None = None,
+    number: int | str, text: str, flags: int, sources: Sources, admission: Any = None,
+    commands: Commands | None = None, shown_by: Callable[[list], None] | None = None,
 ) -> Cell:
     """Parse, repair where needed, check by `admission`, and compile; `commands` know the magics."""
     filename = "<cell {}>".format(number)
@@ -100,7 +95,9 @@ def build(
 def _cell(text, codes, flags, wrapper, shows_value):
     uses_asyncio = "asyncio" in text
     in_loop = any(code.co_flags & COROUTINE for code in codes) or (
-        uses_asyncio and any(word in text for word in _NEEDS_LOOP) and not any(word in text for word in _BRINGS_LOOP)
+        uses_asyncio
+        and any(word in text for word in _NEEDS_LOOP)
+        and not any(word in text for word in _BRINGS_LOOP)
     )
     return Cell(codes, flags & _FUTURE_FLAGS, wrapper, in_loop, uses_asyncio, shows_value)
 

@@ -112,7 +112,9 @@ class History:
             _names.pop(name, None)
 
     def _publish(self):
-        _names.update(In=self.inputs, Out=self.outputs, _ih=self.inputs, _oh=self.outputs, _dh=self.folders)
+        _names.update(
+            In=self.inputs, Out=self.outputs, _ih=self.inputs, _oh=self.outputs, _dh=self.folders
+        )
         _names["_i"] = _names["_ii"] = _names["_iii"] = ""
         _names["_"] = _names["__"] = _names["___"] = ""
 

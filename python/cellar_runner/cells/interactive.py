@@ -55,7 +55,9 @@ def _set_trace(self, frame=None, **options):
     """Start debugging from frame, where the code has put something in the place of sys.stdin."""
     # A debugger with an input of its own may have been given its commands.
     if _is_unattended(getattr(self, "stdin", None)) and _is_unattended(getattr(sys, "stdin", None)):
-        raise DebuggerUnavailable("the debugger is not available in a sandboxed cell: print the values instead")
+        raise DebuggerUnavailable(
+            "the debugger is not available in a sandboxed cell: print the values instead"
+        )
     return _plain_set_trace(self, _getframe(1) if frame is None else frame, **options)
 
 

@@ -146,7 +146,7 @@ class Interpreter:
         try:
             code = self._prepare(number, code)
             cell = self._build(number, code)
-            planned = None if self.planned is None else self.planned(code)
+            planned = None if self.planned is None else self.planned(code, "<cell {}>".format(number))
             outcome = self._ok(self.value_of(cell) if planned is None else planned())
         except BaseException as error:
             outcome = self._failure(error)

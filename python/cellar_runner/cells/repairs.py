@@ -9,7 +9,9 @@ from .typography import Cleaning
 
 REPAIR_LIMIT = 2_000_000
 
-_FENCE = re.compile(r"\s*(`{3,}|~{3,})[ \t]*[\w+.{}-]*[ \t]*\n(.*?)(?:\n[ \t]*\1[ \t]*)?\s*\Z", re.S)
+_FENCE = re.compile(
+    r"\s*(`{3,}|~{3,})[ \t]*[\w+.{}-]*[ \t]*\n(.*?)(?:\n[ \t]*\1[ \t]*)?\s*\Z", re.S
+)
 _PROMPT = re.compile(r"^[ \t]*(?:>>>(?: |$)|In ?\[\d*\]: ?)")
 _MORE = re.compile(r"^[ \t]*(?:\.\.\.(?: |$)|\.\.\.: ?)")
 _RESULT = re.compile(r"^[ \t]*Out ?\[\d*\]: ?")

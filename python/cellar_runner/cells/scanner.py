@@ -15,7 +15,10 @@ _TOKEN = re.compile(
       | (?P<continued>\\$)""",
     re.VERBOSE,
 )
-_ENDS = {quote: re.compile(r"(?:[^\\]|\\.)*?" + re.escape(quote), re.DOTALL) for quote in ('"""', "'''", '"', "'")}
+_ENDS = {
+    quote: re.compile(r"(?:[^\\]|\\.)*?" + re.escape(quote), re.DOTALL)
+    for quote in ('"""', "'''", '"', "'")
+}
 
 
 class Scanner:

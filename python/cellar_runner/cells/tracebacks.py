@@ -87,10 +87,8 @@ class Tracebacks:
         step = _traceback_of(error)
         while step is not None and step.tb_next is not None:
             step = step.tb_next
-        return (
-            step is not None
-            and step.tb_frame.f_code.co_name == INTERRUPT_FRAME
-            and (step.tb_frame.f_code.co_filename.startswith(RUNNER))
+        return step is not None and step.tb_frame.f_code.co_name == INTERRUPT_FRAME and (
+            step.tb_frame.f_code.co_filename.startswith(RUNNER)
         )
 
     def _chain(self, error, seen, depth):

@@ -45,7 +45,9 @@ _NEXT = (
     "|(?P<curly>[" + _DOUBLE + _SINGLE + "])"
 )
 _CAREFUL = re.compile(_NEXT + "|(?P<other>[" + "".join(PLAIN) + "])", re.M)
-_THOROUGH = re.compile(_NEXT + "|(?P<power>[" + "".join(POWERS) + "]+)|(?P<other>[" + "".join(ALL) + "])", re.M)
+_THOROUGH = re.compile(
+    _NEXT + "|(?P<power>[" + "".join(POWERS) + "]+)|(?P<other>[" + "".join(ALL) + "])", re.M
+)
 _ENDS = {
     '"""': re.compile(r'(?:[^\\]|\\.)*?(?:"""|\Z)', re.S),
     "'''": re.compile(r"(?:[^\\]|\\.)*?(?:'''|\Z)", re.S),

@@ -114,7 +114,7 @@ class Bridge:
         self._service = service
         self._host_calls = service.host_calls
 
-    def ask(self, name: str, inputs: list) -> Any:
+    def ask(self, name: str, inputs: list, window: int = WINDOW) -> Any:
         """The outcomes in the order of the inputs; where the service cannot wait, to be awaited."""
         service = self._service
         if _getpid() != service.pid:
@@ -130,7 +130,7 @@ class Bridge:
 
         try:
             while position < len(inputs) or under_way:
-                while position < len(inputs) and len(under_way) < WINDOW:
+                while position < len(inputs) and len(under_way) < window:
                     number = host_calls.open()
                     under_way[number] = position
                     self._send(number, name, inputs[position])

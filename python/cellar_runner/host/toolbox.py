@@ -6,13 +6,13 @@ import inspect
 import json
 import threading
 import types
-from typing import Any, Callable, NoReturn
+from typing import Any, Callable, Iterator, NoReturn
 
 from ..errors import MODULE, HostError
 from ..module_finder import import_own
 from ..pristine import BUILTINS as __builtins__
-from .argument_types import mismatch
 from .bridge import Bridge, Pending, encoded, single
+from .tool_function import made_of
 from .workers import Workers
 
 # The host's functions behind all tools.
@@ -22,8 +22,10 @@ FRESH_PYTHON, APPROVAL, DELEGATION, ROUTE = "run_fresh_python", "ask_approval", 
 OWN_NAMES = (CALL, SPECS, LIST, FRESH_PYTHON, APPROVAL, DELEGATION, ROUTE)
 
 # Kept, since a cell may replace those of the modules.
-_Parameter, _Signature, _signature_of = inspect.Parameter, inspect.Signature, inspect.signature
+_signature_of = inspect.signature
 _read_json, _write_json = json.JSONDecoder().decode, json.JSONEncoder(ensure_ascii=False, default=str).encode
+# Functions that are in no registry say nothing of themselves.
+_UNDECLARED = {"read_only": False, "chain": False, "reads": None, "writes": None}
 _UNKNOWN = {"code": "UNKNOWN_TOOL", "retryable": False, "remedy": "list_tools() shows which there are"}
 
 
@@ -67,10 +69,12 @@ class Toolbox:
         self._specs: dict[str | None, dict] = {}
         self.record: Callable[[str, dict, Callable[[], Any]], Any] = lambda _name, _arguments, work: work()
         # What the session does itself when a tool of the host says so.
-        self.session_functions: dict[str, Callable] = {}
+        self.session_functions: Callable[[], dict[str, Callable]] = dict
         # What a chained turn says of the calls that it makes.
         self.chain = threading.local()
         self.workers = Workers()
+        # The same of a turn that is run line by line.
+        self.sequence: Iterator[dict] | None = None
 
     def names(self) -> dict[str, Any]:
         """What cells get. The functions have no annotations: help() shows their signatures to models."""
@@ -136,20 +140,38 @@ class Toolbox:
 
     def call(self, function: str, name: str, args: dict) -> Any:
         """One call, logged as that of `function`."""
+        self._check(name, args)
+        return self.record(function, dict(args, tool=name), lambda: self.value(name, args))
+
+    def _check(self, name, args):
         if not isinstance(name, str):
             raise TypeError("the name of a tool is a str, not {}".format(type(name).__name__))
         if not isinstance(args, dict) or not all(isinstance(key, str) for key in args):
             raise TypeError("{} takes a dict of arguments by name".format(name))
+
+    def value(self, name: str, args: dict) -> Any:
+        """The value of a call that nothing logs."""
         own = self._functions.get(name)
         if own is not None:
-            return self.record(function, dict(args, tool=name), lambda: own(**args))
+            return own(**args)
         if not self.has_registry:
             raise _failure(name, dict(_UNKNOWN, message="there is no tool {!r}".format(name)))
-        question = {"name": name, "arguments": encoded("what {} was given".format(name), args)}
-        chain = getattr(self.chain, "place", None)
-        if chain is not None:
-            question["chain"] = chain
-        return self.record(function, dict(args, tool=name), lambda: self._asked(name, question))
+        chain = getattr(self.chain, "place", None) or (None if self.sequence is None else next(self.sequence))
+        return self._asked(name, _question(name, args, chain))
+
+    def values(self, calls: list[tuple[str, dict, dict]], most: int) -> list[Any]:
+        """The values of calls that have a place in a chain, a few at a time, without a thread; or their errors."""
+        inputs = [_question(*call) for call in calls]
+        outcomes = self._bridge.ask(CALL, inputs, most)
+        return [self._outcome(name, outcome) for (name, _args, _place), outcome in zip(calls, outcomes)]
+
+    def _outcome(self, name, outcome):
+        if isinstance(outcome, HostError):
+            return _failure(name, _unexpected(outcome))
+        try:
+            return self._value(name, outcome)
+        except HostError as error:
+            return error
 
     def _asked(self, name, question):
         try:
@@ -157,9 +179,7 @@ class Toolbox:
         except ToolError:
             raise
         except HostError as error:
-            # What comes before or after the registry, such as an answer that no message can hold.
-            told = {"code": "FAILED", "message": str(error), "retryable": False, "remedy": error.hint}
-            raise _failure(name, told) from None
+            raise _failure(name, _unexpected(error)) from None
 
     def _value(self, name, told):
         if "error" in told:
@@ -172,7 +192,7 @@ class Toolbox:
 
     def _work(self, name, order):
         """Does what the host has allowed, where only the session can do it."""
-        function = self.session_functions.get(order["function"])
+        function = self.session_functions().get(order["function"])
         if function is None:
             message = "{} works only in the REPL of an agent".format(name)
             raise _failure(name, {"code": "UNAVAILABLE", "message": message, "retryable": False, "remedy": None})
@@ -191,6 +211,9 @@ class Toolbox:
 
     def spec_of(self, name: str) -> dict | None:
         """What the host says of a tool, or None."""
+        if name in self._functions:
+            parameters = _signature_of(self._functions[name]).parameters
+            return dict(_UNDECLARED, parameters=[{"name": one} for one in parameters])
         group = name.rpartition(".")[0] or None
         if group not in self._specs:
             listing = self.specs(group)
@@ -202,7 +225,7 @@ class Toolbox:
 
     def function(self, spec: dict) -> Callable:
         """A function of Python's with the signature and the text of a tool."""
-        return _function(self, spec)
+        return made_of(self, spec)
 
     def own_functions(self) -> dict[str, Callable]:
         return self._functions
@@ -227,10 +250,8 @@ class ToolGroup(types.ModuleType):
             return vars(self)[name]
         except KeyError:
             near = _near(name, self.__all__)
-            hint = (
-                "; did you mean {}?".format(" or ".join(near)) if near else "; dir({}) lists them".format(self._label)
-            )
-            raise AttributeError("{} has no tool {}{}".format(self._label, name, hint)) from None
+            hint = "did you mean {}?".format(" or ".join(near)) if near else "{} lists them".format(self._listing())
+            raise AttributeError("{} has no tool {}; {}".format(self._label, name, hint)) from None
 
     def __setattr__(self, name: str, _value: object) -> NoReturn:
         raise AttributeError("{}.{} cannot be set: tools are the host's; use a variable".format(self._label, name))
@@ -243,7 +264,12 @@ class ToolGroup(types.ModuleType):
         return sorted(self.__all__)
 
     def __repr__(self):
-        return "<{}: tools of the host; dir({}) lists them, help({}.NAME) explains one>".format(*[self._label] * 3)
+        text = "<{}: tools of the host; {} lists them, help({}.NAME) explains one>"
+        return text.format(self._label, self._listing(), self._label)
+
+    def _listing(self):
+        # Not dir(), which the rules for an agent's code refuse.
+        return "list_tools()" if self._group is None else "list_tools('{}.*')".format(self._group)
 
     def __reduce__(self):
         raise TypeError("tools belong to the session and cannot be pickled")
@@ -265,99 +291,14 @@ class ToolGroup(types.ModuleType):
         vars(self).update(made, __name__=self._label, __all__=list(made))
 
 
-def _near(name, known):
-    try:
-        return import_own("difflib").get_close_matches(name, known, 3, 0.5)
-    except Exception:
-        # A cell has broken it.
-        return []
+def _question(name, args, chain):
+    question = {"name": name, "arguments": encoded("what {} was given".format(name), args)}
+    return question if chain is None else dict(question, chain=chain)
 
 
-def _function(toolbox, spec):
-    name, parameters = spec["name"], spec["parameters"]
-    own_name = name.rpartition(".")[2]
-    names = [one["name"] for one in parameters]
-    signature = spec["signature"]
-
-    def fields(positional, named):
-        if len(positional) > len(names):
-            raise _wrong(signature, "{} values without a name".format(len(positional)))
-        given = dict(zip(names, positional))
-        for key, value in named.items():
-            if key in given:
-                raise _wrong(signature, "{} twice".format(key))
-            if key not in names and not spec["open"]:
-                raise _wrong(signature, "{}, which it does not take".format(key))
-            given[key] = value
-        for one in parameters:
-            key = one["name"]
-            if key in given and given[key] is None and not one["required"]:
-                # None is how Python says that nothing was given.
-                del given[key]
-            if key in given:
-                problem = mismatch(one["schema"], given[key])
-                if problem is not None:
-                    raise _wrong(signature, "for {} {}".format(key, problem))
-            elif one["required"]:
-                raise _wrong(signature, "no {}".format(key))
-        return given
-
-    def tool(*positional, **named):
-        value = toolbox.call("TOOL", name, fields(positional, named))
-        if not spec["table"]:
-            return value
-        if isinstance(value, Pending):
-            return Pending(name, _awaited_table(value), lambda arrived: arrived)
-        return _table(value)
-
-    async def later(*positional, **named):
-        given = fields(positional, named)
-        value = await toolbox.workers.awaited(lambda: toolbox.call("TOOL", name, given))
-        return _table(value) if spec["table"] else value
-
-    tool.__name__ = tool.__qualname__ = own_name
-    tool.__doc__ = spec["doc"]
-    tool.__signature__ = _signature(spec)  # type: ignore[attr-defined]
-    later.__doc__ = "The same, to be awaited: several run at once with asyncio.gather."
-    tool.aio = later  # type: ignore[attr-defined]
-    return tool
-
-
-def _wrong(signature, what):
-    return TypeError("{} was given {}".format(signature, what))
-
-
-def _signature(spec):
-    """For help() and completion; names that Python does not take can be given as `**{name: value}`."""
-    listed: list[inspect.Parameter] = []
-    kind: Any = _Parameter.POSITIONAL_OR_KEYWORD
-    has_default = False
-    for one in spec["parameters"]:
-        if one["required"] and has_default:
-            kind = _Parameter.KEYWORD_ONLY
-        has_default = has_default or not one["required"]
-        default = _Parameter.empty if one["required"] else _Shown(one["fallback"])
-        annotation = _Shown(one["type"]) if one["type"] else _Parameter.empty
-        try:
-            listed.append(_Parameter(one["name"], kind, default=default, annotation=annotation))
-        except ValueError:
-            continue
-    if spec["open"]:
-        listed.append(_Parameter("fields", _Parameter.VAR_KEYWORD))
-    try:
-        return _Signature(listed)
-    except ValueError:
-        return None
-
-
-class _Shown:
-    """A default or a type, as the host writes it."""
-
-    def __init__(self, text):
-        self._text = text
-
-    def __repr__(self):
-        return self._text
+def _unexpected(error):
+    """What comes before or after the registry, such as an answer that no message can hold."""
+    return {"code": "FAILED", "message": str(error), "retryable": False, "remedy": error.hint}
 
 
 def _failure(name, error):
@@ -379,20 +320,13 @@ def _listing(group, told):
     return told
 
 
-def _table(value):
-    """A DataFrame of rows, or the rows where pandas is not there."""
-    try:
-        pandas = import_own("pandas")
-    except ImportError:
-        return value
-    if isinstance(value, dict) and isinstance(value.get("rows"), list):
-        return pandas.DataFrame(value["rows"], columns=value.get("columns"))
-    return pandas.DataFrame(value) if isinstance(value, list) else value
-
-
 async def _awaited_text(pending):
     return _write_json(await pending)
 
 
-async def _awaited_table(pending):
-    return _table(await pending)
+def _near(name, known):
+    try:
+        return import_own("difflib").get_close_matches(name, known, 3, 0.5)
+    except Exception:
+        # A cell has broken it.
+        return []

@@ -1,4 +1,4 @@
-"""Threads that wait for the host on behalf of `async` code, and end when nothing waits: checkpoints need a lone one."""
+"""Threads that wait for the host for `async` code. They end when nothing waits: checkpoints need a lone thread."""
 
 from __future__ import annotations
 

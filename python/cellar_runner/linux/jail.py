@@ -60,7 +60,10 @@ def _flags_there(target):
 
 
 class SessionDir:
-    """A folder of the host for this session, held by descriptors after it is out of sight."""
+    """A folder of the host for this session, held by descriptors after it is out of sight.
+
+    Without a workspace in it, the session's is in memory.
+    """
 
     def __init__(self, order: dict) -> None:
         path = os.path.join(SESSION_DIRS, order["name"])
@@ -97,14 +100,14 @@ def _arrange_files(limits, session_dir, owner, counts_memory):
     # The wall's terminals are shared; every session of the same user could open them.
     options = "newinstance,ptmxmode=0666,mode=620,max=%d" % TERMINALS
     syscalls.mount("devpts", "/dev/pts", "devpts", syscalls.MS_NOSUID | syscalls.MS_NOEXEC, options)
-    if session_dir is None:
+    if session_dir is None or not os.path.isdir(session_dir.workspace):
         _tmpfs(WORKSPACE, limits["workspace_mb"], "755", owner)
     else:
         # The wall bound it without devices and set-user-id, and so it stays.
         syscalls.mount(session_dir.workspace, WORKSPACE, None, syscalls.MS_BIND)
-        if os.path.isdir(session_dir.spilled):
-            syscalls.mount(session_dir.spilled, SPILLED, None, syscalls.MS_BIND)
-            _read_only(SPILLED)
+    if session_dir is not None and os.path.isdir(session_dir.spilled):
+        syscalls.mount(session_dir.spilled, SPILLED, None, syscalls.MS_BIND)
+        _read_only(SPILLED)
     _read_only("/dev", syscalls.MS_NOSUID)
     syscalls.unmount(SOCKET_FOLDER)
     if os.path.ismount(SESSION_DIRS):

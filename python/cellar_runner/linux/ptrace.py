@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import platform
@@ -38,6 +39,8 @@ _COMING_SECONDS, _STOP_SECONDS = 0.5, 12
 # From the shortest to the longest: those who ask too often keep a crowd of others from the processor.
 _PAUSE_SECONDS, _MAX_PAUSE_SECONDS, _PAUSE_GROWTH = 0.00002, 0.005, 1.25
 _MAX_SUPPRESSED_SIGNALS = 64
+# CLD_EXITED, CLD_KILLED and CLD_DUMPED, of which Python 3.8 knows two.
+_ENDED = (1, 2, 3)
 _VECTORS_A_CALL = 512
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -99,13 +102,24 @@ class Tracee:
         """Stops a process that waits in this call, or will in a moment."""
         tracee = cls(pid)
         _ptrace(_SEIZE, pid, 0, _TRACE_FORK | _TRACE_CLONE | _TRACE_SECCOMP | _EXIT_KILL)
+        try:
+            tracee._await_call(call)
+        except BaseException:
+            # Or it would stay stopped for good.
+            with contextlib.suppress(OSError):
+                _ptrace(_DETACH, pid)
+            raise
+        return tracee
+
+    def _await_call(self, call):
+        pid = self.pid
         deadline = time.monotonic() + _COMING_SECONDS
         while True:
             _ptrace(_INTERRUPT, pid)
-            event, number = tracee._await_stop()
-            tracee.registers = tracee._read_registers()
-            if event == _EVENT_STOP and tracee.registers.waits_in(call):
-                return tracee
+            event, number = self._await_stop()
+            self.registers = self._read_registers()
+            if event == _EVENT_STOP and self.registers.waits_in(call):
+                return
             # A signal that was on its way is delivered, unless it is the one that tracing itself causes.
             delivered = 0 if event or number == signal.SIGTRAP else number
             if time.monotonic() > deadline:
@@ -128,7 +142,7 @@ class Tracee:
                 raise OSError("process %d does not stop" % self.pid)
             time.sleep(pause)
             pause = min(pause * _PAUSE_GROWTH, _MAX_PAUSE_SECONDS)
-        if seen.si_code in (os.CLD_EXITED, os.CLD_KILLED, os.CLD_DUMPED):
+        if seen.si_code in _ENDED:
             raise OSError("process %d has ended" % self.pid)
         _, status = os.waitpid(self.pid, os.WNOHANG)
         return status >> 16, os.WSTOPSIG(status)

@@ -55,14 +55,14 @@ def library() -> tuple[Any, Any]:
         guards, transformer = import_own("RestrictedPython.Guards"), import_own("RestrictedPython.transformer")
     except ImportError:
         raise RestrictionUnavailable(
-            "the policy 'restricted' needs RestrictedPython: cellar install RestrictedPython, or use the policy 'ast'"
+            "the policy 'restricted' needs RestrictedPython: cellar install RestrictedPython, "
+            "or use the policy 'ast'"
         ) from None
     version = _version(package)
     if version < OLDEST:
         raise RestrictionUnavailable(
-            "RestrictedPython {} has known ways round its guards: cellar install 'RestrictedPython>={}'".format(
-                _dotted(version), _dotted(OLDEST)
-            )
+            "RestrictedPython {} has known ways round its guards: cellar install "
+            "'RestrictedPython>={}'".format(_dotted(version), _dotted(OLDEST))
         )
     return guards, transformer
 

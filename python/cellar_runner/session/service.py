@@ -10,7 +10,6 @@ import sys
 import time
 
 from ..agent.agent import AgentTools
-from ..agent.chained_turn import ChainedTurns
 from ..agent.reserved_names import MISSING, ReservedNames
 from ..cells import preloaded_names
 from ..cells.interpreter import Interpreter
@@ -282,7 +281,7 @@ class Service:
             self._builtins.update(tools.functions(self, params["tools"]))
             if self.agent is not None and self.toolbox is not None:
                 self.toolbox.record = self.agent.record
-                self.toolbox.session_functions = self.agent.session_functions()
+                self.toolbox.session_functions = self.agent.session_functions
         bridge.publish(self._builtins)
         return {}
 
@@ -292,8 +291,11 @@ class Service:
         self.agent = AgentTools(self.current_context, options, bridges, variables, self.context_file, reserved)
         self.agent.host = lambda: self.toolbox
         if "chain" in options:
+            from ..agent.chained_turn import ChainedTurns
+
             host = lambda: self.toolbox  # noqa: E731
-            self.agent.chained = ChainedTurns(options["chain"], variables, host, self.can_wait)
+            workspace = self.agent.workspace
+            self.agent.chained = ChainedTurns(options["chain"], variables, host, self.can_wait, workspace)
             self.interpreter.planned = self.agent.chained.planned
         self._builtins.update(self.agent.functions())
         self.interpreter.displays.tells_values = True

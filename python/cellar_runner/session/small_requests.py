@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..context import spilled
+from ..policy.admission import sanitise
 from ..pristine import BUILTINS as __builtins__
 from ..values import encoding
 
@@ -32,6 +33,16 @@ def _set_agent_state(service, params):
     return {"checkpoint": service.checkpoints.plan(params)}
 
 
+def _replay_chain(service, params):
+    chained = _agent_of(service).chained
+    if chained is None:
+        raise ValueError("the turns of this session are not structured, so there is no chain to replay")
+    code, admission = params["code"], service.interpreter.admission
+    if admission is not None and admission.sanitises:
+        code = sanitise(code)[0]
+    return {"divergence": chained.replayed(code, params["log"])}
+
+
 def _agent_of(service):
     if service.agent is None:
         raise ValueError("the session has no agent functions; configure them first")
@@ -49,5 +60,6 @@ SERVED = {
     "is_complete": _is_complete,
     "get_agent_state": _get_agent_state,
     "set_agent_state": _set_agent_state,
+    "replay_chain": _replay_chain,
     "put_spilled": _put_spilled,
 }

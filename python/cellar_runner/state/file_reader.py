@@ -40,7 +40,9 @@ class FileReader:
         if magic != MAGIC:
             raise Refused("this file is not a snapshot")
         if number != FORMAT:
-            raise Refused("the snapshot has format {}, this version reads format {}".format(number, FORMAT))
+            raise Refused(
+                "the snapshot has format {}, this version reads format {}".format(number, FORMAT)
+            )
         start = self._size - TAIL.size
         place, stored, raw, check, end = TAIL.unpack(self._bytes(start, TAIL.size))
         if end != END or place < HEAD.size or place + stored != start:

@@ -34,7 +34,8 @@ _PACKAGES = {
     "host": "bridge host_tools=tools",
     "output": "capture displays figures formatters marks outlet=pump short_cells=inline streams",
     "values": (
-        "excerpts layout=pretty_layout pretty pretty_types reprs static_values=static_lookup tables values=encoding"
+        "excerpts layout=pretty_layout pretty pretty_types reprs static_values=static_lookup tables "
+        "values=encoding"
     ),
 }
 

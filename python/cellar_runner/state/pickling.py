@@ -79,7 +79,9 @@ class VariableWriter:
         self._pickler.reducer_override = reduce
         distinct = {id(value): name for name, value in reversed(list(external.items()))}
         self.anchors = list(distinct.values())
-        self._pickler.memo = {id(external[name]): (number, external[name]) for number, name in enumerate(self.anchors)}
+        self._pickler.memo = {
+            id(external[name]): (number, external[name]) for number, name in enumerate(self.anchors)
+        }
 
     def _take_buffer(self, buffer):
         try:

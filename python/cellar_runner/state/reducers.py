@@ -31,7 +31,9 @@ _module_of = type.__dict__["__module__"].__get__
 _FunctionType, _ModuleType = types.FunctionType, types.ModuleType
 _OWN_DESCRIPTORS = (types.MemberDescriptorType, types.GetSetDescriptorType)
 _CACHED = type(functools.lru_cache(None)(int))
-_BUILTIN_TYPES = {id(kind): name for name, kind in vars(types).items() if type(kind) is type}
+_BUILTIN_TYPES = {
+    id(kind): name for name, kind in vars(types).items() if type(kind) is type
+}
 # Needed to create a class; the rest is set afterwards and may refer to the class.
 _CORE = (
     "__module__",

@@ -47,11 +47,7 @@ def codec_here() -> str:
 
 
 def write(
-    interpreter: Any,
-    sink: Callable[[Any], Any],
-    max_bytes: int,
-    private: bool = True,
-    strict: bool = False,
+    interpreter: Any, sink: Callable[[Any], Any], max_bytes: int, private: bool = True, strict: bool = False,
     codec: str | None = None,
 ) -> dict[str, Any]:
     """Writes a snapshot to `sink` in pieces; returns its manifest."""
@@ -199,7 +195,9 @@ class _Snapshot:
             "stream": self._pickle_writer.entries,
             "buffers": self._writer.buffers,
             "lost": self._lost,
-            "lost_before": {name: advice for name, advice in earlier.items() if name not in self._namespace},
+            "lost_before": {
+                name: advice for name, advice in earlier.items() if name not in self._namespace
+            },
             "sources": self._sources(),
             "flags": self._interpreter.flags,
             "places": process_state.paths(self._interpreter.first_path),

@@ -38,12 +38,16 @@ def encode(value: Any, limit: int = CHARACTER_LIMIT) -> Any:
 
 
 class Encoder:
-    def __init__(self, limit):
+    def __init__(self, limit, nodes=NODE_LIMIT):
         self._characters = limit
-        self._nodes = NODE_LIMIT
+        self._nodes = nodes
         self._open = set()
         # Why the value could not be sent whole, if so.
         self.loss = None
+
+    def left(self) -> tuple[int, int]:
+        """How many characters and nodes of its limits were not used."""
+        return max(0, self._characters), max(0, self._nodes)
 
     def remaining(self) -> int:
         """How many more nodes fit."""

@@ -92,7 +92,9 @@ def text_of(
 
 
 def _is_asked(asked):
-    return asked is not None and bool(asked.type_printers or asked.deferred_printers or asked.singleton_printers)
+    return asked is not None and bool(
+        asked.type_printers or asked.deferred_printers or asked.singleton_printers
+    )
 
 
 def _float(value):
@@ -123,7 +125,9 @@ def _is_small(value, kind, depth):
         elif kind is float:
             if _settings.float_format != "%r":
                 return False
-        elif kind not in _ATOMS and not (kind in _CONTAINERS and _is_small(item, kind, depth - 1)):
+        elif kind not in _ATOMS and not (
+            kind in _CONTAINERS and _is_small(item, kind, depth - 1)
+        ):
             return False
     return True
 

@@ -1,3 +1,4 @@
+import type { ChainDivergence, ChainLog } from "../../protocol/agent/chain-report.js";
 import type { Params, RequestMethod, Result, Variable } from "../../protocol/messages.js";
 import { decodeValue, encodeValue } from "../../protocol/values.js";
 import type {
@@ -127,6 +128,10 @@ export class DaemonClientSandbox extends SandboxFiles implements AgentSandbox {
 
   async setAgentState(state: unknown): Promise<void> {
     await this.#ask("session_set_agent_state", { state: JSON.stringify(encodeValue(state)) });
+  }
+
+  async replayChain(code: string, log: ChainLog): Promise<ChainDivergence | undefined> {
+    return (await this.#ask("session_replay_chain", { code, log })).divergence ?? undefined;
   }
 
   async putSpilled(files: readonly SpilledFile[]): Promise<string> {

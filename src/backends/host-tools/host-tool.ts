@@ -29,7 +29,7 @@ export type HostTools = Readonly<Record<string, HostTool>>;
 
 /** Something that gives tools to each session, such as a `ToolRegistry`. */
 export interface ToolProvider {
-  sessionTools(): HostTools;
+  sessionTools(options?: { readonly isPrivate?: () => boolean }): HostTools;
 }
 
 export function isToolProvider(tools: HostTools | ToolProvider): tools is ToolProvider {

@@ -71,9 +71,10 @@ interface ReadTool {
 /** The checked tools by name; undefined if there are none. */
 export function prepareTools(
   tools: HostTools | ToolProvider | undefined,
+  options: { readonly isPrivate?: () => boolean } = {},
 ): PreparedTools | undefined {
   const read = readTools(
-    tools !== undefined && isToolProvider(tools) ? tools.sessionTools() : tools,
+    tools !== undefined && isToolProvider(tools) ? tools.sessionTools(options) : tools,
   );
   if (read.length === 0) return undefined;
   return new Map(

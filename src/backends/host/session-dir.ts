@@ -11,7 +11,7 @@ export const STATE_FILE = "state";
 export const SPILL_FOLDER = "spilled";
 
 /**
- * A folder of the host for one session. Its `workspace` is the session's /workspace; nothing else
+ * A folder of the host for one session. Its `workspace`, if any, is the session's /workspace; nothing else
  * of it can be seen from inside. `root` holds the folders of many sessions and is bound into the wall once.
  */
 export interface SessionDir {
@@ -38,6 +38,14 @@ export function makeSessionDir(
   dir: Pick<SessionDir, "root" | "name">,
   more: readonly string[] = [],
 ): string {
+  const folder = makeSessionFolder(dir);
+  const workspace = join(folder, WORKSPACE_FOLDER);
+  for (const path of [workspace, ...more.map((name) => join(folder, name))]) makeOwned(path);
+  return workspace;
+}
+
+/** Only the folder: without a `workspace` in it, the session's is in memory. */
+export function makeSessionFolder(dir: Pick<SessionDir, "root" | "name">): string {
   if (!/^[\w-]{1,100}$/.test(dir.name)) {
     throw new CellarError(
       "INVALID_INPUT",
@@ -45,12 +53,9 @@ export function makeSessionDir(
     );
   }
   const folder = sessionDirPath(dir);
-  const workspace = join(folder, WORKSPACE_FOLDER);
   makePath(dir.root);
-  for (const path of [folder, workspace, ...more.map((name) => join(folder, name))]) {
-    makeOwned(path);
-  }
-  return workspace;
+  makeOwned(folder);
+  return folder;
 }
 
 /** Node's own way never ends where a folder that is there takes none, as /proc. */

@@ -76,10 +76,3 @@ except OSError as error:
     expect((await shared.execute(fetch())).status).toBe("ok");
   });
 });
-
-describe("an allow-list", () => {
-  it("is refused where nobody keeps a proxy, instead of being left out", async () => {
-    const config = { ...SMALL, network: { allow: ["example.org"] } };
-    await expect(runtime.createSandbox(config)).rejects.toMatchObject({ code: "UNSUPPORTED" });
-  });
-});

@@ -1,6 +1,5 @@
 import type { HostEnvironment } from "../../config/environment.js";
 import { resolveSettings, type Settings } from "../../config.js";
-import { CellarError } from "../../errors.js";
 import type { Mount } from "../../isolation/bwrap.js";
 import type { EarlyAnswer } from "../../isolation/interpreter-question.js";
 import type { REPLConfig } from "../backend.js";
@@ -55,17 +54,50 @@ export class NativeSandboxes {
     chosen: string | undefined,
     dir: SessionDir | undefined,
   ): Promise<NativePythonSandbox> {
+    const { options } = splitConfig(config);
+    const { network, pids } = this.#settings(options);
+    const isWalled = this.#hasWalls && pids === "own";
+    // Whoever owns the folder may have a proxy already; where there are no walls, the list is refused.
+    const needsEgress = typeof network === "object" && dir?.hasEgress !== true && isWalled;
+    const start = needsEgress
+      ? this.#startWithEgress(config, chosen, network.allow, dir)
+      : this.#start(config, chosen, dir);
+    return abortable(start, config.signal);
+  }
+
+  #start(
+    config: REPLConfig,
+    chosen: string | undefined,
+    dir: SessionDir | undefined,
+  ): Promise<NativePythonSandbox> {
     const { options, mounts, callbacks } = splitConfig(config);
     const settings = this.#settings(options);
-    refuseAllowList(settings, dir);
     const zygotes =
       this.#hasWalls && settings.pids === "own"
         ? this.zygotes(settings, mounts, dir?.root)
         : undefined;
     const order = { settings, mounts, dir, chosen, zygotes, singles: this.#singles };
     const sessions = new SessionOpener(order, this.#hasWalls);
-    const start = PythonSandbox.open(NativePythonSandbox, sessions, settings, callbacks);
-    return abortable(start, config.signal);
+    return PythonSandbox.open(NativePythonSandbox, sessions, settings, callbacks);
+  }
+
+  async #startWithEgress(
+    config: REPLConfig,
+    chosen: string | undefined,
+    allow: readonly string[],
+    dir: SessionDir | undefined,
+  ): Promise<NativePythonSandbox> {
+    const { SandboxEgress } = await import("./sandbox-egress.js");
+    const egress = await SandboxEgress.open(allow, dir);
+    try {
+      const env = { ...egress.proxy.environment, ...config.env };
+      const sandbox = await this.#start({ ...config, env }, chosen, egress.dir);
+      sandbox.holdEgress(egress);
+      return sandbox;
+    } catch (error) {
+      await egress.release();
+      throw error;
+    }
   }
 
   prepareDir(config: REPLConfig, dir: SessionDir): void {
@@ -127,13 +159,4 @@ export class NativeSandboxes {
     await Promise.all([...zygotes, this.#singles.close()]);
     process.off("exit", this.#sweep);
   }
-}
-
-/** The proxy that enforces the list belongs to the notebook that owns the folder. */
-function refuseAllowList({ network }: Settings, dir: SessionDir | undefined): void {
-  if (typeof network === "string" || dir?.hasEgress === true) return;
-  throw new CellarError("UNSUPPORTED", "a network allow-list needs a notebook", {
-    remedy: 'Open a notebook with it, or set network to "none" or "host".',
-    details: { option: "network" },
-  });
 }

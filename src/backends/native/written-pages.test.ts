@@ -1,3 +1,7 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 import type { CodeExecution, REPLConfig } from "../backend.js";
@@ -28,6 +32,21 @@ async function run(sandbox: NativePythonSandbox, ...cells: readonly string[]): P
   }
 }
 
+/** The oldest and the newest that Cellar knows, where they are installed. */
+function otherPythons(): string[] {
+  const tell = ["-c", "import sys; print(sys.executable)"];
+  const versions = join(homedir(), ".pyenv", "versions");
+  const folders = existsSync(versions) ? readdirSync(versions).sort() : [];
+  return ["3.8", "3.9", "3.13", "3.14"].flatMap((version) => {
+    const kept = folders.filter((name) => name.startsWith(`${version}.`));
+    const paths = kept.map((name) => join(versions, name, "bin", "python3"));
+    const found = [...paths, `python${version}`].map((path) =>
+      spawnSync(path, tell, { encoding: "utf8" }),
+    );
+    return found.flatMap(({ status, stdout }) => (status === 0 ? [stdout.trim()] : [])).slice(0, 1);
+  });
+}
+
 afterEach(async () => {
   await Promise.all(open.splice(0).map((sandbox) => sandbox.destroy()));
 });
@@ -52,6 +71,18 @@ describe("checkpoints by written pages", () => {
       await body();
     });
   }
+
+  check("work with the other Pythons of this machine too", async () => {
+    const pythons = otherPythons();
+    if (pythons.length === 0) process.stdout.write("no other Python is installed here\n");
+    for (const python of pythons) {
+      const sandbox = await create({ python, preload: "none" });
+      await run(sandbox, "x = 1", "y = 2", "z = 3");
+      expect([python, await sandbox.checkpointMethod()]).toEqual([python, { method: "pages" }]);
+      await sandbox.execute(CRASH);
+      expect(text(await sandbox.execute("x, y, z"))).toBe("(1, 2, 3)");
+    }
+  });
 
   check("hold memory that was mapped since, also what nobody has touched", async () => {
     const sandbox = await create();

@@ -23,6 +23,7 @@ export type Question =
   | "is_complete"
   | "get_agent_state"
   | "set_agent_state"
+  | "replay_chain"
   | "put_spilled"
   | "initialize"
   | "context_part"

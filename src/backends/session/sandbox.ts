@@ -1,6 +1,7 @@
 import { keepingAlive } from "../../concurrency/keep-alive.js";
 import type { Settings } from "../../config.js";
 import type { CellarError } from "../../errors.js";
+import type { ChainDivergence, ChainLog } from "../../protocol/agent/chain-report.js";
 import type { Params, RestoreReport, Variable } from "../../protocol/messages.js";
 import { decodeValue, encodeValue } from "../../protocol/values.js";
 import type {
@@ -106,6 +107,10 @@ export class PythonSandbox extends SandboxFiles implements StatefulSandbox, Agen
   async setAgentState(state: unknown): Promise<void> {
     const encoded = encodeValue(state);
     await this.#task(() => this.#session.setAgentState(encoded));
+  }
+
+  async replayChain(code: string, log: ChainLog): Promise<ChainDivergence | undefined> {
+    return (await this.#ask("replay_chain", { code, log })).divergence ?? undefined;
   }
 
   async putSpilled(files: readonly SpilledFile[]): Promise<string> {

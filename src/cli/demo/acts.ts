@@ -6,6 +6,7 @@ import type { CodeExecution, ISandbox } from "../../backends/backend.js";
 import { hostEnvironment } from "../../config/environment.js";
 import { temporaryTrouble } from "../../isolation/temporary-trouble.js";
 import { replayRun } from "./recorded-run.js";
+import { callTools } from "./tool-calls.js";
 
 const LOOP_MS = 1_000;
 const TIMED_CELLS = 10;
@@ -58,7 +59,7 @@ export class Bait implements Disposable {
 
 export interface Act {
   readonly name: string;
-  /** The probe (or "checkpoints") that the step needs, and what to say without it. */
+  /** The probe (or "checkpoints", "threads") that the step needs, and what to say without it. */
   readonly need?: string;
   readonly otherwise?: string;
   /** Returns a line about what happened; throws when the step fails. */
@@ -85,6 +86,12 @@ export const ACTS: readonly Act[] = [
   { name: "segfault", need: "checkpoints", otherwise: NO_CHECKPOINTS, play: segfault },
   { name: "undo", need: "checkpoints", otherwise: NO_CHECKPOINTS, play: undo },
   { name: "speed", play: speed },
+  {
+    name: "tools",
+    need: "threads",
+    otherwise: "Pyodide makes one call after the other",
+    play: (sandbox) => callTools(sandbox.info),
+  },
   { name: "rlm", play: (sandbox) => replayRun(sandbox.info) },
 ];
 

@@ -49,8 +49,12 @@ async function play(
   sandbox: ISandbox,
   bait: Bait,
 ): Promise<{ mark: "✓" | "✗" | "-"; text: string; fix?: string | undefined }> {
-  const { isolation, mode } = sandbox.info;
-  const absent = [...isolation.missing, ...(mode === "zygote" ? [] : ["checkpoints"])];
+  const { isolation, mode, backend } = sandbox.info;
+  const absent = [
+    ...isolation.missing,
+    ...(mode === "zygote" ? [] : ["checkpoints"]),
+    ...(backend === "pyodide" ? ["threads"] : []),
+  ];
   if (act.need !== undefined && absent.includes(act.need)) {
     return { mark: "-", text: `not shown: ${act.otherwise}` };
   }

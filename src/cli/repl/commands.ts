@@ -33,6 +33,7 @@ const AGENT_HELP = `In Python, for the context:
   llm_call  llm_batch  delegate                ask a model, where one is connected
   archive_open  archive_file                   archives and documents
   archive_search  archive_extract
+  web_fetch  web_search  batch_web_search      the web, where the host gives it
   run_shell  run_python_code  benchmark_run    run something
   file_write_safe  log_append                  write files
   escalate  STUCK  my_role  route_advice       ask for help

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
 import { parametersOf, signatureOf } from "../../backends/host-tools/parameters.js";
-import { describeError } from "../../errors.js";
+import { counted, describeError } from "../../errors.js";
 import type { ApprovalAnswer, ApprovalRequest } from "../../registry/control/approvals.js";
 import { readDeclarations } from "../../registry/declarations/source.js";
 import { ToolRegistry } from "../../registry/registry.js";
@@ -75,7 +75,7 @@ export async function checkFile(
 ): Promise<number> {
   const { tools } = await readDeclarations(file);
   if (json === true) writeJson({ ok: true, tools: tools.map((tool) => tool.declaration.name) });
-  else process.stdout.write(`${file}: ${tools.length} tools, no mistakes\n`);
+  else process.stdout.write(`${file}: ${counted(tools.length, "tool")}, no mistakes\n`);
   return EXIT.ok;
 }
 

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chownSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   makeSessionDir,
@@ -9,12 +8,12 @@ import {
   sessionDirOwner,
   sessionDirPath,
 } from "../../backends/host/session-dir.js";
+import { temporaryRoot } from "../../backends/host/temporary-root.js";
 import { temporaryTrouble } from "../../isolation/temporary-trouble.js";
 import { DirHandle } from "../workspace/dir-handle.js";
 import { Removal } from "../workspace/removal.js";
 
-/** A zygote is shown one folder, so the runs of a process share it. */
-const shared: { root?: string } = {};
+export { temporaryRoot };
 
 /** The folder of one run, removed afterwards. */
 export class TemporarySessionDir implements AsyncDisposable {
@@ -57,23 +56,4 @@ export class TemporarySessionDir implements AsyncDisposable {
     using root = DirHandle.open(this.sessionDir.root);
     await new Removal(root).remove(root, this.sessionDir.name);
   }
-}
-
-function makeRoot(temporary: string): string {
-  try {
-    return mkdtempSync(join(temporary, `cellar-${process.pid}-`));
-  } catch (error) {
-    throw temporaryTrouble("the files of a session", temporary, error);
-  }
-}
-
-/** The name lets a later process remove it if this one is killed. */
-export function temporaryRoot(): string {
-  if (shared.root !== undefined && existsSync(shared.root)) return shared.root;
-  const root = makeRoot(tmpdir());
-  // The sandbox's user passes through to its own folder, and cannot list the others.
-  chmodSync(root, 0o711);
-  process.once("exit", () => rmSync(root, { recursive: true, force: true }));
-  shared.root = root;
-  return root;
 }

@@ -50,6 +50,8 @@ export const chainReportSchema = z.strictObject({
   wave_timeline: z.array(waveSchema).max(MAX_CHAIN_STEPS),
 });
 
+const errorSchema = z.strictObject({ type: shortText, message: shortText });
+
 /** One call of a chain, as a replay needs it. */
 const logEntrySchema = z.strictObject({
   chain_index: count.max(MAX_CALLS),
@@ -58,13 +60,27 @@ const logEntrySchema = z.strictObject({
   args: z.unknown(),
   outcome: z.union([
     z.strictObject({ value: z.unknown(), loss: shortText.optional() }),
-    z.strictObject({ error: z.strictObject({ type: shortText, message: shortText }) }),
+    z.strictObject({ error: errorSchema }),
   ]),
 });
 
 export const chainLogSchema = z.array(logEntrySchema).max(1000);
 
+/** Where a replay leaves its log; null stands for the end of either. */
+export const chainDivergenceSchema = z.strictObject({
+  chain_index: count.max(MAX_CALLS),
+  expected: logEntrySchema.nullable(),
+  got: z
+    .union([
+      /** `missing`: what the log has not kept of the result. */
+      z.strictObject({ tool: shortText, args: z.unknown(), missing: shortText.optional() }),
+      z.strictObject({ error: errorSchema }),
+    ])
+    .nullable(),
+});
+
 export type ChainMode = z.infer<typeof chainModeSchema>;
 export type ChainReport = z.infer<typeof chainReportSchema>;
 export type ChainLog = z.infer<typeof chainLogSchema>;
+export type ChainDivergence = z.infer<typeof chainDivergenceSchema>;
 export type Caller = z.infer<typeof callerSchema>;

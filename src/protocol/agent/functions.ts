@@ -33,6 +33,9 @@ export const AGENT_FUNCTIONS: Readonly<Record<string, AgentFunction>> = {
   archive_file: { kind: "explore", prefix: OTHER_PREFIX },
   archive_search: { kind: "explore", prefix: OTHER_PREFIX },
   archive_extract: { kind: "act", prefix: OTHER_PREFIX },
+  web_fetch: { kind: "explore", prefix: "W" },
+  web_search: { kind: "explore", prefix: "W" },
+  batch_web_search: { kind: "explore", prefix: "W" },
   run_shell: { kind: "act", prefix: "S" },
   run_python_code: { kind: "act", prefix: OTHER_PREFIX },
   benchmark_run: { kind: "act", prefix: OTHER_PREFIX },
@@ -53,7 +56,6 @@ export const AGENT_FUNCTIONS: Readonly<Record<string, AgentFunction>> = {
 export const OTHER_PREFIXES: Readonly<Record<string, string>> = {
   TOOL: "T",
   CALL: "C",
-  web_fetch: "W",
   recall: "R",
   code_search: "CS",
   doc_search: "DS",

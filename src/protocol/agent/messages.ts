@@ -9,7 +9,12 @@ import {
   shortText,
   text,
 } from "../schema-parts.js";
-import { chainLogSchema, chainModeSchema, chainReportSchema } from "./chain-report.js";
+import {
+  chainDivergenceSchema,
+  chainLogSchema,
+  chainModeSchema,
+  chainReportSchema,
+} from "./chain-report.js";
 
 export const policySchema = z.enum(["off", "ast", "restricted"]);
 
@@ -104,10 +109,16 @@ export const spilledSchema = z.strictObject({
 });
 export const spilledFolderSchema = z.strictObject({ folder: shortText });
 
+/** The code of a structured turn, and the log of one like it. */
+export const replaySchema = z.strictObject({ code: text, log: chainLogSchema });
+export const replayedSchema = z.strictObject({ divergence: chainDivergenceSchema.nullable() });
+
 export const agentMessages = {
   /** What the functions of an agent remember, in the form of "Values". */
   get_agent_state: hostToHead.request(nothing, { state: json }),
   set_agent_state: hostToHead.request({ ...change, state: json }, changed),
+  /** Compares a turn with the log of a chain, without calling a tool. */
+  replay_chain: hostToHead.request(replaySchema, replayedSchema),
   /** Writes the files, of which there may be none, and tells their folder. */
   put_spilled: hostToHead.request(spilledSchema, spilledFolderSchema),
 } as const;

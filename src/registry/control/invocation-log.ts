@@ -1,3 +1,4 @@
+import { describeError } from "../../errors.js";
 import type { CallerType, ToolErrorCode } from "../tool.js";
 
 const MOST_KEPT = 10_000;
@@ -25,11 +26,14 @@ export interface Invocation {
   readonly error: string | undefined;
 }
 
+export type InvocationListener = (invocation: Invocation) => void;
+
 /** The newest calls, oldest first. */
 export class InvocationLog {
   readonly #kept: Invocation[] = [];
-  readonly #listeners = new Set<(invocation: Invocation) => void>();
+  readonly #listeners = new Set<InvocationListener>();
   #total = 0;
+  #isWarned = false;
 
   get invocations(): readonly Invocation[] {
     return [...this.#kept];
@@ -40,17 +44,32 @@ export class InvocationLog {
     return this.#total;
   }
 
-  onInvocation(listener: (invocation: Invocation) => void): Disposable {
+  onInvocation(listener: InvocationListener): Disposable {
     this.#listeners.add(listener);
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
   }
 
-  add(invocation: Invocation): void {
+  /** `caller` hears of this one beside those who hear of all. */
+  add(invocation: Invocation, caller?: InvocationListener): void {
     this.#total += 1;
     this.#kept.push(invocation);
     // In pieces: dropping one a call would move all others each time.
     if (this.#kept.length > 2 * MOST_KEPT) this.#kept.splice(0, MOST_KEPT);
-    for (const listener of this.#listeners) listener(invocation);
+    for (const listener of this.#listeners) this.#tell(listener, invocation);
+    if (caller !== undefined) this.#tell(caller, invocation);
+  }
+
+  /** An error of a listener must not fail the call, which is over. */
+  #tell(listener: InvocationListener, invocation: Invocation): void {
+    try {
+      listener(invocation);
+    } catch (error) {
+      if (this.#isWarned) return;
+      this.#isWarned = true;
+      process.emitWarning(`a listener of the log of tools failed: ${describeError(error)}`, {
+        type: "CellarWarning",
+      });
+    }
   }
 }
 

@@ -64,6 +64,10 @@ export class RunSpans {
       this.#begin(event, fact);
       return;
     }
+    if (fact.act === "whole") {
+      this.#write(event, fact);
+      return;
+    }
     const open = this.#open.get(keyOf(event.run, event.span));
     if (open === undefined) return;
     const at = open.origin + event.at;
@@ -106,6 +110,21 @@ export class RunSpans {
     touch(open, at);
   }
 
+  #write(event: TraceEvent, { name, attributes, ms, error }: SpanFact & { act: "whole" }): void {
+    const parent = this.#parentOf(event);
+    if (parent === undefined) return;
+    const at = parent.origin + event.at;
+    const options = { attributes, startTime: timeOf(Math.max(parent.origin, at - ms)) };
+    const within = trace.setSpan(this.#base, parent.span);
+    const span = this.#tracer.startSpan(name, options, within);
+    if (error !== undefined) {
+      addException(span, at, error);
+      markFailed(span, error);
+    }
+    span.end(timeOf(at));
+    touch(parent, at);
+  }
+
   /** The run itself where the parent has no span. */
   #parentOf({ run, parent }: TraceEvent): OpenSpan | undefined {
     const named = parent === null ? undefined : this.#open.get(keyOf(run, parent));
@@ -120,10 +139,7 @@ export class RunSpans {
 
   #end(open: OpenSpan, at: number, { attributes, error }: SpanFact & { act: "end" }): void {
     for (const child of [...open.children]) this.#abandon(child, at, error);
-    if (error !== undefined) {
-      const exception = { "exception.type": error.type, "exception.message": error.message };
-      open.span.addEvent("exception", exception, timeOf(at));
-    }
+    if (error !== undefined) addException(open.span, at, error);
     this.#close(open, at, attributes, error);
   }
 
@@ -141,13 +157,19 @@ export class RunSpans {
     parent?.children.delete(open);
     if (this.#runs.get(run) === open) this.#runs.delete(run);
     span.setAttributes(attributes);
-    if (error !== undefined) {
-      const { type, message } = error;
-      span.setAttribute("error.type", type);
-      span.setStatus({ code: SpanStatusCode.ERROR, ...(message !== undefined && { message }) });
-    }
+    if (error !== undefined) markFailed(span, error);
     span.end(timeOf(at));
   }
+}
+
+function addException(span: Span, at: number, { type, message }: SpanError): void {
+  const exception = { "exception.type": type, "exception.message": message };
+  span.addEvent("exception", exception, timeOf(at));
+}
+
+function markFailed(span: Span, { type, message }: SpanError): void {
+  span.setAttribute("error.type", type);
+  span.setStatus({ code: SpanStatusCode.ERROR, ...(message !== undefined && { message }) });
 }
 
 /** A plain number could be taken for milliseconds since the process began. */

@@ -13,6 +13,14 @@ export type SpanFact =
   | { readonly act: "begin"; readonly name: string; readonly attributes: Attributes }
   | { readonly act: "mark"; readonly name: string; readonly attributes: Attributes }
   | {
+      /** Begins and ends with one event, which says how long it took. */
+      readonly act: "whole";
+      readonly name: string;
+      readonly attributes: Attributes;
+      readonly ms: number;
+      readonly error?: SpanError | undefined;
+    }
+  | {
       readonly act: "end";
       readonly attributes: Attributes;
       readonly error?: SpanError | undefined;
@@ -120,9 +128,28 @@ export function spanFact(event: TraceEvent, content: boolean): SpanFact {
         act: "end",
         attributes: {
           "cellar.status": event.status,
+          ...chainOf(event.chain),
+          "cellar.omitted_calls": event.omittedCalls,
           ...ifContent({ "gen_ai.tool.call.result": clip(event.observation) }),
         },
         ...(event.status !== "ok" && { error: { type: event.status } }),
+      };
+    case "tool.called":
+      return {
+        act: "whole",
+        name: `execute_tool ${event.tool}`,
+        attributes: {
+          "gen_ai.operation.name": "execute_tool",
+          "gen_ai.tool.name": event.tool,
+          "gen_ai.tool.type": "function",
+          "cellar.depth": event.depth,
+          "cellar.caller_type": event.callerType,
+          "cellar.chain.id": event.chainId,
+          "cellar.chain.index": event.chainIndex,
+          ...ifContent({ "gen_ai.tool.call.arguments": clip(event.arguments) }),
+        },
+        ms: event.ms,
+        error: event.error && errorOf(event.error, content),
       };
     case "sub.started":
       return {
@@ -174,6 +201,18 @@ function usageOf(usage: EventOf<"model.reply">["usage"], cost: number | null): A
     "gen_ai.usage.output_tokens": usage.outputTokens,
     "cellar.usage.is_estimate": usage.isEstimate || undefined,
     "cellar.cost": cost ?? undefined,
+  };
+}
+
+function chainOf(chain: EventOf<"code.output">["chain"]): Attributes {
+  if (chain === undefined) return {};
+  return {
+    "cellar.chain.id": chain.chain_id,
+    "cellar.chain.mode_requested": chain.mode_requested,
+    "cellar.chain.mode_used": chain.mode_used,
+    "cellar.chain.fallback_to_seq": chain.fallback_to_seq,
+    "cellar.chain.waves": chain.waves,
+    "cellar.chain.steps": chain.steps,
   };
 }
 

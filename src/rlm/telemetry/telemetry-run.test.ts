@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vites
 import { openNativeRuntime } from "../../../test/support/native-runtime.js";
 import { millisecondsOf, named, paths, Tracing } from "../../../test/support/rlm/recorded-spans.js";
 import { shutdown } from "../../backends/shared.js";
+import { ToolRegistry } from "../../registry/registry.js";
 import { scripted } from "../models/scripted.js";
 import { type RLMOptions, rlm } from "../rlm.js";
 import type { TraceListener } from "../trace/trace.js";
@@ -65,13 +66,13 @@ describe("a run", () => {
   });
 
   const fence = (code: string) => `\`\`\`repl\n${code}\n\`\`\``;
-  const run = (options: Pick<RLMOptions, "model" | "subModel" | "signal" | "onEvent">) =>
+  const run = (options: Omit<RLMOptions, "query">) =>
     rlm({
       query: "How many?",
       context: "a haystack",
       config: { backend: "native", preload: "none" },
-      agent: { spillDir: folder },
       ...options,
+      agent: { spillDir: folder, ...options.agent },
     });
 
   it("tells a registered provider by itself", async () => {
@@ -111,6 +112,47 @@ describe("a run", () => {
     const { startTime, endTime } = named(spans, "invoke_agent rlm");
     expect(millisecondsOf(startTime)).toBeGreaterThan(before - 1_000);
     expect(millisecondsOf(endTime)).toBeLessThan(Date.now() + 1_000);
+  });
+
+  it("has a span for each call of a tool, below its cell", async () => {
+    vi.stubEnv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "");
+    await using registry = await ToolRegistry.open({
+      tools: {
+        look: { isReadOnly: true, execute: ({ at }: { at: number }) => `seen ${at}` },
+        fail: { execute: () => Promise.reject(new Error("broken thing")) },
+      },
+    });
+    const model = scripted([
+      fence("a = tools.look(at=1)\nb = tools.look(at=2)"),
+      fence("tools.fail()"),
+      fence("FINAL(1)"),
+    ]);
+    await run({ model, tools: registry, agent: { structured: true } });
+    const { spans } = tracing;
+    const cell = "invoke_agent rlm > turn > execute_tool python";
+    expect(paths(spans).filter((path) => path.startsWith(`${cell} > `))).toEqual([
+      `${cell} > execute_tool fail`,
+      `${cell} > execute_tool look`,
+      `${cell} > execute_tool look`,
+    ]);
+    const look = named(spans, "execute_tool look");
+    expect(look.attributes).toMatchObject({
+      "gen_ai.operation.name": "execute_tool",
+      "gen_ai.tool.name": "look",
+      "cellar.caller_type": "chain",
+      "cellar.depth": 0,
+    });
+    expect(millisecondsOf(look.endTime)).toBeGreaterThanOrEqual(millisecondsOf(look.startTime));
+    const chained = spans.find(({ attributes }) => "cellar.chain.waves" in attributes);
+    expect(chained?.attributes).toMatchObject({
+      "cellar.chain.id": look.attributes["cellar.chain.id"],
+      "cellar.chain.mode_used": "parallel_read_only",
+      "cellar.chain.waves": 1,
+    });
+    const failed = named(spans, "execute_tool fail");
+    expect(failed.status).toEqual({ code: SpanStatusCode.ERROR });
+    expect(failed.attributes["error.type"]).toBe("FAILED");
+    expect(JSON.stringify(spans.map(({ attributes }) => attributes))).not.toContain("broken thing");
   });
 
   it("that is cancelled leaves no span open", async () => {

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { chainReportSchema } from "../../protocol/agent/chain-report.js";
+import { CALLER_TYPES } from "../../registry/tool.js";
 
 /** Part of the first event of a run. */
 export const TRACE_VERSION = 1;
@@ -81,6 +83,22 @@ export const traceEventSchema = z.discriminatedUnion("type", [
   event("code.output", {
     observation: z.string(),
     status: z.enum(["ok", "error", "timeout", "cancelled", "oom", "crashed"]),
+    /** How a structured turn with several tool calls was run. */
+    chain: chainReportSchema.optional(),
+    /** Calls of tools that have no event, because there were too many. */
+    omittedCalls: count.optional(),
+    ms: amount,
+  }),
+  event("tool.called", {
+    tool: name,
+    /** JSON, cut. */
+    arguments: z.string(),
+    callerType: z.enum(CALLER_TYPES),
+    chainId: id.optional(),
+    chainIndex: count.optional(),
+    /** `ok`, or the code of its error. */
+    outcome: name,
+    error: failure.optional(),
     ms: amount,
   }),
   event("sub.started", { kind, prompt: z.string() }),

@@ -170,6 +170,7 @@ function mapTexts<T>(value: T, change: (text: string) => string): T;
 function mapTexts(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === "string") return change(value);
   if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => mapTexts(item, change));
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [key, mapTexts(item, change)]),
   );

@@ -159,6 +159,9 @@ export class Client {
       await sandbox.setAgentState(readValue(state));
       return {};
     });
+    this.#serveSandbox("session_replay_chain", async (sandbox, { code, log }) => ({
+      divergence: (await sandbox.replayChain(code, log)) ?? null,
+    }));
     this.#serveSandbox("session_put_spilled", async (sandbox, { files }) => ({
       folder: await sandbox.putSpilled(files),
     }));

@@ -73,10 +73,26 @@ const ATTRIBUTES: Readonly<Partial<Record<ElementKind, string>>> = {
   base: "href",
 };
 
+const INLINE: ReadonlySet<ElementKind> = new Set([
+  "code",
+  "strong",
+  "emphasis",
+  "link",
+  "image",
+  "break",
+  "title",
+  "base",
+]);
+const LINES: ReadonlySet<ElementKind> = new Set(["item", "term", "row", "cell"]);
+
 export interface Element {
   readonly name: string;
   readonly kind: ElementKind;
   readonly attributes: ReadonlySet<string> | undefined;
+  /** Whether it is part of a line of text. */
+  readonly isInline: boolean;
+  /** Whether it is a block without an empty line before and behind it. */
+  readonly isLine: boolean;
 }
 
 /** Both are found at their places in a page. */
@@ -84,7 +100,11 @@ export const ELEMENTS = new WordTable<Element>(
   Object.entries(NAMES).flatMap(([key, names]) => {
     const kind = key as ElementKind;
     const attributes = setOf(ATTRIBUTES[kind]);
-    return names.split(" ").map((name) => [name, { name, kind, attributes }] as const);
+    const isInline = INLINE.has(kind);
+    const isLine = LINES.has(kind);
+    return names
+      .split(" ")
+      .map((name) => [name, { name, kind, attributes, isInline, isLine }] as const);
   }),
 );
 

@@ -1,9 +1,10 @@
+import { codeLines, fenced } from "./code-fence.js";
 import { isBlank, TextBuffer } from "./text-buffer.js";
 
 const DEEPEST_PREFIX = 8;
 const DEEPEST_TABLE = 32;
 const MOST_COLUMNS = 200;
-const LONGEST_FENCE = 12;
+const LONGEST_PREFIXED = 262_144;
 
 export type Mark = "**" | "*" | "`" | "[";
 
@@ -19,7 +20,7 @@ interface Table {
 
 /** Puts words into lines of Markdown, with as many breaks and spaces as the elements around them ask for. */
 export class MarkdownWriter {
-  readonly #buffer = new TextBuffer();
+  readonly #buffer: TextBuffer;
   readonly #pending: Mark[] = [];
   readonly #indents: string[] = [];
   readonly #tables: Table[] = [];
@@ -33,6 +34,10 @@ export class MarkdownWriter {
   /** A list mark or the like begins the line, and its text must follow. */
   #isMarked = false;
   #isInCell = false;
+
+  constructor(expected: number) {
+    this.#buffer = new TextBuffer(expected);
+  }
 
   /** How much was written, which is also the place of what comes next. */
   get length(): number {
@@ -120,19 +125,16 @@ export class MarkdownWriter {
 
   /** Text in lines that stay as they are. */
   codeBlock(code: string, language: string): void {
-    const lines = code
-      .replace(/\r\n?/g, "\n")
-      .replace(/\0/g, "")
-      .replace(/^\n|\s+$/g, "");
+    const lines = codeLines(code);
     if (lines === "") return;
     if (this.#isInCell) {
       this.word(`\`${lines}\``);
       return;
     }
-    let fence = "```";
-    while (lines.includes(fence) && fence.length < LONGEST_FENCE) fence += "`";
     this.break(2);
-    this.#put([`${fence}${language}`, ...lines.split("\n"), fence].join(`\n${this.#prefix}`));
+    // A prefix in front of millions of lines would be far more than they are.
+    const prefix = lines.length > LONGEST_PREFIXED ? "" : this.#prefix;
+    this.#put(fenced(lines, language).replaceAll("\n", `\n${prefix}`));
     this.break(2);
   }
 

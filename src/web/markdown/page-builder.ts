@@ -9,14 +9,12 @@ const LANGUAGE = /(?:^|\s)(?:language|lang|highlight-source|brush)[-:]\s?([\w+#.
 /** Less than this in its main element, and a page has its text elsewhere. */
 const LEAST_MAIN = 140;
 const UNORDERED = -1;
-/** Blocks without an empty line between them. */
-const LINES: ReadonlySet<ElementKind> = new Set(["item", "term", "row", "cell"]);
 
 export type Attributes = ReadonlyMap<string, string>;
 
 /** What a page's reader reads of it, from its tags in their order; no tree is made. */
 export class PageBuilder {
-  readonly #writer = new MarkdownWriter();
+  readonly #writer: MarkdownWriter;
   readonly #inline: InlineMarks;
   readonly #hides: boolean;
   /** The numbers of the last items. */
@@ -27,6 +25,7 @@ export class PageBuilder {
   /** Shown only if there is more than fields and links in it. */
   #doubtful: Region | undefined;
   #title: string | undefined;
+  #hasTitle = false;
   #isInTitle = false;
   #isInRaw = false;
   #isInHeading = false;
@@ -35,7 +34,8 @@ export class PageBuilder {
   #language = "";
 
   /** Without `hides`, menus and the like are shown: one that never ends would hide the page. */
-  constructor(base: URL, hides: boolean) {
+  constructor(base: URL, hides: boolean, expected = 0) {
+    this.#writer = new MarkdownWriter(expected);
     this.#inline = new InlineMarks(this.#writer, base);
     this.#hides = hides;
   }
@@ -62,7 +62,8 @@ export class PageBuilder {
     else if (!this.#inline.isPermalink(source, start, end)) this.#writer.text(source, start, end);
   }
 
-  open({ name, kind }: Element, attributes: Attributes): void {
+  open(element: Element, attributes: Attributes): void {
+    const { name, kind } = element;
     if (kind === "main") this.#hidden = undefined;
     if (this.#hidden !== undefined) {
       this.#hidden.opened(name);
@@ -76,18 +77,23 @@ export class PageBuilder {
     else if (this.#code !== undefined) this.#openInCode(kind, attributes);
     else {
       this.#locate(name, kind, attributes);
-      this.#openContent(name, kind, attributes);
+      if (element.isInline) this.#openInline(kind, attributes);
+      else this.#openBlock(element, attributes);
     }
   }
 
-  close({ name, kind }: Element): void {
+  close(element: Element): void {
+    const { name, kind } = element;
     if (kind === "raw") this.#isInRaw = false;
     if (this.#hidden !== undefined) {
       if (this.#hidden.closed(name)) this.#hidden = undefined;
       return;
     }
     if (this.#code !== undefined && kind === "code-block") this.#endCode();
-    else if (this.#code === undefined) this.#closeContent(kind);
+    else if (this.#code === undefined) {
+      if (element.isInline) this.#closeInline(kind);
+      else this.#closeBlock(element);
+    }
     if (this.#main.closed(name)) this.#main.end(this.#writer.length);
     if (this.#articles.closed(name)) this.#articles.end(this.#writer.length);
     if (this.#doubtful?.closed(name) !== true) return;
@@ -126,10 +132,9 @@ export class PageBuilder {
     else this.#doubtful ??= new Region(name, place);
   }
 
-  #openContent(name: string, kind: ElementKind, attributes: Attributes): void {
-    if (this.#openInline(kind, attributes)) return;
+  #openBlock({ name, kind, isLine }: Element, attributes: Attributes): void {
     const writer = this.#writer;
-    this.#block(LINES.has(kind) || this.#lists.length > 0 ? 1 : 2);
+    this.#block(isLine || this.#lists.length > 0 ? 1 : 2);
     if (kind === "heading") {
       writer.begin(`${"#".repeat(Number(name[1]))} `);
       this.#isInHeading = true;
@@ -150,8 +155,7 @@ export class PageBuilder {
     else if (kind === "cell") writer.cell(columnsOf(attributes));
   }
 
-  /** Whether it was something within a line. */
-  #openInline(kind: ElementKind, attributes: Attributes): boolean {
+  #openInline(kind: ElementKind, attributes: Attributes): void {
     if (isEmphasis(kind)) {
       // A heading is emphasis enough.
       if (kind === "code" || !this.#isInHeading) this.#inline.open(kind);
@@ -161,16 +165,14 @@ export class PageBuilder {
     } else if (kind === "break") {
       if (this.#isInHeading) this.#writer.word(" ");
       else this.#writer.lineBreak();
-    } else if (kind === "title") this.#isInTitle = this.#title === undefined;
+    } else if (kind === "title") this.#isInTitle = true;
     else if (kind === "base") this.#inline.links.rebase(attributes.get("href") ?? "");
-    else return false;
-    return true;
   }
 
-  #closeContent(kind: ElementKind): void {
-    if (this.#closeInline(kind)) return;
+  #closeBlock({ kind, isLine }: Element): void {
+    if (kind === "rule") return;
     const writer = this.#writer;
-    this.#block(LINES.has(kind) || this.#lists.length > 1 ? 1 : 2);
+    this.#block(isLine || this.#lists.length > 1 ? 1 : 2);
     if (kind === "heading") this.#isInHeading = false;
     else if (kind === "list" || kind === "ordered-list") {
       if (this.#lists.pop() !== undefined) writer.outdent();
@@ -181,18 +183,21 @@ export class PageBuilder {
     else if (kind === "table") writer.closeTable();
   }
 
-  #closeInline(kind: ElementKind): boolean {
+  #closeInline(kind: ElementKind): void {
     if (isEmphasis(kind)) {
       if (kind === "code" || !this.#isInHeading) this.#inline.close(kind);
     } else if (kind === "link") this.#inline.endLink();
-    else if (kind === "title") this.#isInTitle = false;
+    else if (kind === "title") this.#endTitle();
     else if (kind === "break") this.#writer.lineBreak();
-    else return kind === "image" || kind === "base" || kind === "rule";
-    return true;
   }
 
   #addToTitle(text: string): void {
-    this.#title = ((this.#title ?? "") + text).slice(0, LONGEST_TITLE);
+    if (!this.#hasTitle) this.#title = ((this.#title ?? "") + text).slice(0, LONGEST_TITLE);
+  }
+
+  #endTitle(): void {
+    this.#isInTitle = false;
+    this.#hasTitle = true;
   }
 
   #openInCode(kind: ElementKind, attributes: Attributes): void {

@@ -37,7 +37,7 @@ async function built(
   { base, maxCharacters, signal }: MarkdownOptions,
   hides: boolean,
 ): Promise<PageMarkdown | undefined> {
-  const builder = new PageBuilder(base, hides);
+  const builder = new PageBuilder(base, hides, html.length);
   const tokenizer = new Tokenizer({}, new TagReader(html, builder));
   for (let start = 0; start < html.length; start += PIECE) {
     if (start > 0) await pause();
@@ -66,6 +66,7 @@ class TagReader implements Callbacks {
   readonly #attributes = new Map<string, string>();
   #element: Element | undefined;
   #attribute: string | undefined;
+  #value = "";
 
   constructor(html: string, builder: PageBuilder) {
     this.#html = html;
@@ -93,7 +94,7 @@ class TagReader implements Callbacks {
     const name = ATTRIBUTE_NAMES.find(this.#html, start, end);
     if (name === undefined || !wanted.has(name) || this.#attributes.has(name)) return;
     this.#attribute = name;
-    this.#attributes.set(name, "");
+    this.#value = "";
   }
 
   onattribdata(start: number, end: number): void {
@@ -105,6 +106,8 @@ class TagReader implements Callbacks {
   }
 
   onattribend(): void {
+    if (this.#attribute === undefined) return;
+    this.#attributes.set(this.#attribute, this.#value);
     this.#attribute = undefined;
   }
 
@@ -128,9 +131,6 @@ class TagReader implements Callbacks {
   onprocessinginstruction(): void {}
 
   #extend(more: string): void {
-    const name = this.#attribute ?? "";
-    const value = this.#attributes.get(name) ?? "";
-    if (value.length + more.length > LONGEST_VALUE) return;
-    this.#attributes.set(name, value === "" ? more : value + more);
+    if (this.#value.length + more.length <= LONGEST_VALUE) this.#value += more;
   }
 }

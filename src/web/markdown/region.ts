@@ -40,7 +40,10 @@ export interface Span {
 /** Parts of a page of one kind, the outermost ones. */
 export class Spans {
   readonly #spans: Span[] = [];
-  #open: Region | undefined;
+  /** The name of the open one's element; none is open where this is empty. */
+  #name = "";
+  #depth = 0;
+  #start = 0;
 
   get characters(): number {
     return this.#spans.reduce((sum, { start, end }) => sum + end - start, 0);
@@ -51,27 +54,32 @@ export class Spans {
   }
 
   begin(name: string, place: number): void {
-    this.#open ??= new Region(name, place);
+    if (this.#name !== "") return;
+    this.#name = name;
+    this.#depth = 1;
+    this.#start = place;
   }
 
   opened(name: string): void {
-    this.#open?.opened(name);
+    if (name === this.#name) this.#depth += 1;
   }
 
   /** Whether this tag ends the open one. */
   closed(name: string): boolean {
-    return this.#open?.closed(name) === true;
+    if (name !== this.#name) return false;
+    this.#depth -= 1;
+    return this.#depth === 0;
   }
 
   end(place: number): void {
-    const start = this.#open?.start;
-    this.#open = undefined;
-    if (start !== undefined && start < place) this.#spans.push({ start, end: place });
+    if (this.#name !== "" && this.#start < place)
+      this.#spans.push({ start: this.#start, end: place });
+    this.#name = "";
   }
 
   /** Forgets those that are behind this place. */
   cut(place: number): void {
     while ((this.#spans.at(-1)?.end ?? 0) > place) this.#spans.pop();
-    if ((this.#open?.start ?? 0) > place) this.#open = undefined;
+    if (this.#start > place) this.#name = "";
   }
 }

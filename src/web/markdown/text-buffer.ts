@@ -1,4 +1,4 @@
-const FIRST_CAPACITY = 16_384;
+const LARGEST_START = 1_048_576;
 const SPACE = 0x20;
 const BAR = 0x7c;
 const BACKSLASH = 0x5c;
@@ -8,8 +8,13 @@ const SOFT_HYPHEN = 0xad;
 
 /** Text that grows at its end, and can be cut there: faster than many short strings. */
 export class TextBuffer {
-  #units = new Uint16Array(FIRST_CAPACITY);
+  #units: Uint16Array;
   #length = 0;
+
+  /** `expected` characters need no growth. */
+  constructor(expected: number) {
+    this.#units = new Uint16Array(Math.min(expected, LARGEST_START));
+  }
 
   get length(): number {
     return this.#length;

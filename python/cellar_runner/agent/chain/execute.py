@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 from typing import Any, Callable, NamedTuple
@@ -58,8 +59,12 @@ class Outcome(NamedTuple):
     report: dict
 
 
-def execute(plan: Plan, namespace: dict, call: Hook | None = None) -> Outcome:
-    return _Execution(plan, namespace, call or _call).run()
+# Makes several calls at once without a thread, and gives their values or errors; None if it cannot.
+Batch = Callable[[list, list], Any]
+
+
+def execute(plan: Plan, namespace: dict, call: Hook | None = None, batch: Batch | None = None) -> Outcome:
+    return _Execution(plan, namespace, call or _call, batch).run()
 
 
 def _call(invocation, _chain):
@@ -71,10 +76,11 @@ def _capture(function, *positional, **named):
 
 
 class _Execution:
-    def __init__(self, plan, namespace, call):
+    def __init__(self, plan, namespace, call, batch):
         self._plan = plan
         self._namespace = namespace
         self._call = call
+        self._batch = batch if plan.options.parallel_tools else None
         self._crew = Crew(plan.options.most_at_once if plan.options.parallel_tools else 1)
         # Values by name, until the variables get them.
         self._values = {CAPTURE: _capture}
@@ -116,13 +122,14 @@ class _Execution:
         started = _clock()
         for step in wave.local:
             self._attempt(step, lambda step=step: self._evaluate(step))
-        jobs = [job for job in map(self._prepare, wave.together) if job is not None]
+        together = [made for made in map(self._prepare, wave.together) if made is not None]
         try:
-            self._crew.run(jobs)
+            if not self._make_at_once(together):
+                self._crew.run([functools.partial(self._make, made) for made in together])
             for step in wave.in_turn:
-                job = self._prepare(step)
-                if job is not None:
-                    job()
+                made = self._prepare(step)
+                if made is not None:
+                    self._make(made)
         finally:
             made = wave.of(self._ran)
             if made.tools:
@@ -130,11 +137,24 @@ class _Execution:
         self._bind(wave)
 
     def _prepare(self, step):
-        """A function that makes the call; None if the call is not to be made, or not possible."""
-        invocation = self._attempt(step, lambda: Invocation(step, *self._evaluate(step)))
-        if invocation is None:
-            return None
-        return lambda: self._make(invocation)
+        """The call; None if it is not to be made, or not possible."""
+        return self._attempt(step, lambda: Invocation(step, *self._evaluate(step)))
+
+    def _make_at_once(self, invocations):
+        """Whether they could be made without threads."""
+        if self._batch is None or len(invocations) < 2:
+            return False
+        started = _clock()
+        outcomes = self._batch(invocations, [self._place(one.step) for one in invocations])
+        if outcomes is None:
+            return False
+        elapsed = (_clock() - started) * 1000
+        for invocation, (value, failure) in zip(invocations, outcomes):
+            self._settle(invocation, value, failure, elapsed)
+        return True
+
+    def _place(self, step):
+        return {"caller_type": "chain", "chain_id": self._plan.chain_id, "chain_index": step.chain_index}
 
     def _attempt(self, step, work):
         """None if the step would not have come to be, or fails."""
@@ -164,17 +184,15 @@ class _Execution:
         step = invocation.step
         if step.number > self._limit or self._interrupt is not None:
             return
-        chain = {
-            "caller_type": "chain",
-            "chain_id": self._plan.chain_id,
-            "chain_index": step.chain_index,
-        }
         started, value, failure = _clock(), None, None
         try:
-            value = self._call(invocation, chain)
+            value = self._call(invocation, self._place(step))
         except BaseException as error:
             failure = error
-        elapsed = (_clock() - started) * 1000
+        self._settle(invocation, value, failure, (_clock() - started) * 1000)
+
+    def _settle(self, invocation, value, failure, elapsed):
+        step = invocation.step
         if failure is None:
             self._results[step.number] = value
         else:
@@ -232,5 +250,5 @@ def _printed(steps):
 def _shown(value, limit):
     """A text as it is, since it is for reading; anything else as Python shows it."""
     if is_a(value, str):
-        return cap(guarded_str(value) or "", limit)
+        return cap((guarded_str(value) or "").rstrip("\n"), limit)
     return text_of(value, limit)

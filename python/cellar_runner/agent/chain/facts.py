@@ -27,6 +27,8 @@ class ToolFacts(NamedTuple):
     parameters: tuple[str, ...] = ()
     # Values of arguments that are left out; None says that nothing is touched then.
     defaults: Mapping[str, Any] = {}
+    # Where its relative paths begin; by default in the working folder.
+    folder: str = ""
 
     def outside_reads(self) -> tuple[str, ...]:
         is_undeclared = self.reads is None and self.writes is None
@@ -48,13 +50,15 @@ def _reader(*reads: str, parameters: str = "", **defaults: Any) -> ToolFacts:
     return ToolFacts(True, True, False, reads, (), tuple(parameters.split()), defaults)
 
 
-def _mutation(*writes: str, parameters: str = "", reads: tuple[str, ...] = (), **defaults: Any) -> ToolFacts:
-    return ToolFacts(False, True, False, reads, writes, tuple(parameters.split()), defaults)
+def _mutation(*writes: str, parameters: str = "") -> ToolFacts:
+    return ToolFacts(False, True, False, (), writes, tuple(parameters.split()))
 
 
-def built_ins(workspace: str = "/workspace", log_folder: str = "/workspace/logs") -> dict[str, ToolFacts]:
+def built_ins(workspace: str = "/workspace") -> dict[str, ToolFacts]:
     """The facts of the built-ins of an agent; where one does not exist, its facts are never asked for."""
-    model, archive = _reader(), ("archive",)
+    model = _reader()
+    # They read the archive that was opened last, or open the one that they are given.
+    of_archive = ToolFacts(True, True, False, ("archive", "file"), ("archive:{archive}",), (), {"archive": None})
     return {
         "peek": _reader("file:{file}", parameters="n file", file=None),
         "grep": _reader("file:{file}", parameters="pattern file context_lines", file=None),
@@ -69,25 +73,24 @@ def built_ins(workspace: str = "/workspace", log_folder: str = "/workspace/logs"
         "web_fetch": _reader("net:{url}", parameters="url max_chars"),
         "web_search": _reader("net"),
         "batch_web_search": _reader("net"),
-        "llm_call": model,
-        "llm_batch": model,
-        "llm_query": model,
+        "llm_call": _reader(parameters="prompt model"),
+        "llm_batch": _reader(parameters="prompts"),
+        "llm_query": _reader(parameters="prompt model"),
         "llm_query_batched": model,
         "rlm_query": model,
         "rlm_query_batched": model,
         "list_tools": _reader(),
         "my_role": _reader(),
         "route_advice": _reader(),
-        # The functions below it read the archive that was opened last.
-        "archive_open": ToolFacts(True, True, False, ("file",), archive, ("path_or_bytes",)),
-        "archive_file": _reader(*archive),
-        "archive_search": _reader(*archive),
-        "archive_extract": _mutation("file", reads=archive),
-        "mark_finding": _mutation("findings"),
-        "run_shell": _mutation(EVERYTHING),
-        "run_python_code": _mutation("net"),
-        "file_write_safe": _mutation("file:{path}*", parameters="path content backup"),
-        "log_append": _mutation("file:" + log_folder + "/{name}*", parameters="name text"),
+        "archive_open": ToolFacts(True, True, False, ("file",), ("archive",), ("path_or_bytes", "password")),
+        "archive_file": of_archive._replace(parameters=("name", "archive", "start")),
+        "archive_search": of_archive._replace(parameters=("query", "regex", "archive")),
+        "archive_extract": _mutation("file", "archive"),
+        "mark_finding": _mutation("findings", parameters="text source"),
+        "run_shell": _mutation(EVERYTHING, parameters="command timeout"),
+        "run_python_code": _mutation("net", parameters="code stdin_data timeout"),
+        "file_write_safe": _mutation("file:{path}*", parameters="path content backup")._replace(folder=workspace),
+        "log_append": _mutation("file:logs/{name}.log", parameters="name text")._replace(folder=workspace),
         "benchmark_run": _mutation(parameters="name code repeat"),
         "delegate": ToolFacts(is_routing=True),
         "escalate": ToolFacts(is_routing=True),

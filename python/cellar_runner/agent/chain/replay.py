@@ -12,12 +12,15 @@ from ...values import encoding
 from ...values.reprs import cap, guarded_str, is_a, type_name
 from .calls import find_calls
 from .execute import Ran
-from .facts import ROOT, WRAPPERS, Catalogue
+from .facts import ROOT, WRAPPERS, Catalogue, ToolFacts
 
 MOST_ENTRIES = 1_000
-# Of each argument, and of each result.
+LONGEST_NAME = 200
+# Of each result, and of all of them: the log is part of one message.
 VALUE_CHARACTERS = 100_000
-ARGUMENTS_CHARACTERS = 100_000
+LOG_CHARACTERS, LOG_NODES = 2_000_000, 30_000
+# Of the arguments of each call, always the same, since a replay compares them.
+ARGUMENTS_CHARACTERS, ARGUMENTS_NODES = 10_000, 200
 MESSAGE = 1_000
 
 _exec = exec
@@ -42,25 +45,43 @@ class Diverged(BaseException):
 def log_of(calls: Iterable[Ran]) -> list[dict]:
     """The log of the calls of an outcome."""
     entries = []
+    left = LOG_CHARACTERS, LOG_NODES
     for invocation, value, error, _elapsed in itertools.islice(calls, MOST_ENTRIES):
         step = invocation.step
         arguments = _wrapped if step.is_wrapped else _arguments
         args = arguments(step.parameters, invocation.positional, invocation.named)
-        outcome = _outcome(value, error)
-        entries.append({"chain_index": step.chain_index, "tool": step.tool, "args": args, "outcome": outcome})
+        outcome, left = _outcome(value, error, left)
+        tool = step.tool[:LONGEST_NAME]
+        entries.append({"chain_index": step.chain_index, "tool": tool, "args": args, "outcome": outcome})
     return entries
 
 
-def _outcome(value, error):
+def _outcome(value, error, left):
+    """What a call gave, and how many characters and nodes are left for the others."""
     if error is not None:
-        return {"error": _described(error)}
-    encoder = encoding.Encoder(VALUE_CHARACTERS)
+        return {"error": _described(error)}, left
+    characters, nodes = left
+    limit = min(VALUE_CHARACTERS, characters)
+    encoder = encoding.Encoder(limit, nodes)
     outcome = {"value": encoder.encode(value, 0)}
-    return outcome if encoder.loss is None else dict(outcome, loss=encoder.loss)
+    unused, nodes = encoder.left()
+    if encoder.loss is not None:
+        outcome["loss"] = encoder.loss
+    return outcome, (characters - limit + unused, nodes)
 
 
 def _described(error):
     return {"type": type_name(type(error)), "message": cap(guarded_str(error) or "", MESSAGE)}
+
+
+def facts_in(log: list[dict]) -> dict[str, ToolFacts]:
+    """As much of its tools as a log tells: their names, and those of their arguments in order."""
+    found: dict[str, dict[str, None]] = {}
+    for entry in log[:MOST_ENTRIES]:
+        args = entry["args"]
+        named = args if is_a(args, dict) and encoding.TAG not in args else {}
+        found.setdefault(entry["tool"], {}).update(dict.fromkeys(named))
+    return {tool: ToolFacts(parameters=tuple(names)) for tool, names in found.items()}
 
 
 def replay(code: str, catalogue: Catalogue, namespace: dict, log: list[dict]) -> Divergence | None:
@@ -72,7 +93,8 @@ def replay(code: str, catalogue: Catalogue, namespace: dict, log: list[dict]) ->
         compiled = compile(tree, "<replay>", "exec", 0, True)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ValueError("a turn that awaits, or is no Python, cannot be replayed: {}".format(error)) from None
-    variables.update(replaying.stand_ins(_called(tree, catalogue)))
+    # Whoever replays a turn wants to see nothing of it again.
+    variables.update(replaying.stand_ins(_called(tree, catalogue)), print=lambda *_values, **_options: None)
     try:
         _exec(compiled, variables)
     except Diverged:
@@ -121,7 +143,7 @@ class _Replay:
     def answer(self, tool: str, args: Any) -> Any:
         at, self._at = self._at, self._at + 1
         expected = self._entries.get(at)
-        got = {"tool": tool, "args": args}
+        got = {"tool": tool[:LONGEST_NAME], "args": args}
         if expected is None or any(expected.get(key) != value for key, value in got.items()):
             raise self._diverged(at, expected, got)
         outcome = expected["outcome"]
@@ -173,4 +195,4 @@ def _arguments(parameters, positional, named):
     names = itertools.chain(parameters, map(str, itertools.count(len(parameters))))
     arguments = dict(zip(names, positional))
     arguments.update((str(name), value) for name, value in named.items())
-    return encoding.encode(arguments, ARGUMENTS_CHARACTERS)
+    return encoding.Encoder(ARGUMENTS_CHARACTERS, ARGUMENTS_NODES).encode(arguments, 0)

@@ -15,7 +15,7 @@ LONGEST_VALUE = 4096
 UNKNOWN = object()
 
 _placeholders = re.compile(r"\{(\w+)\}")
-_realpath = os.path.realpath
+_realpath, _join = os.path.realpath, os.path.join
 
 
 class Resource(NamedTuple):
@@ -34,7 +34,7 @@ class Given(NamedTuple):
 
 
 def resources(templates: tuple[str, ...], given: Given, facts: ToolFacts) -> tuple[Resource, ...]:
-    found = (_filled(template, given, facts.defaults) for template in templates)
+    found = (_filled(template, given, facts) for template in templates)
     return tuple(one for one in found if one is not None)
 
 
@@ -55,7 +55,7 @@ def _covers(one, value):
     return one.kind == FILE and value.startswith(one.value.rstrip("/") + "/")
 
 
-def _filled(template, given, defaults):
+def _filled(template, given, facts):
     """The resource that a template stands for in a call; None if the call does not touch it."""
     kind, separator, rest = template.partition(":")
     if "{" in kind:
@@ -67,7 +67,7 @@ def _filled(template, given, defaults):
     parts, end = [], 0
     for place in _placeholders.finditer(rest):
         name = place.group(1)
-        fallback = defaults.get(name, UNKNOWN) if given.is_whole else UNKNOWN
+        fallback = facts.defaults.get(name, UNKNOWN) if given.is_whole else UNKNOWN
         value = given.arguments.get(name, fallback)
         if value is None:
             return None
@@ -78,7 +78,7 @@ def _filled(template, given, defaults):
         end = place.end()
     value = "".join(parts) + (rest[end:-1] if is_prefix else rest[end:])
     if kind == FILE:
-        value = _path(value)
+        value = _path(value, facts.folder)
     return Resource(kind, value, is_prefix)
 
 
@@ -88,11 +88,11 @@ def _text(value):
     return str(value) if type(value) is int and value.bit_length() <= 64 else None
 
 
-def _path(value):
+def _path(value, folder):
     """Without links, so that two names of a file are seen to be one."""
     if "\0" in value or value.startswith("~"):
         return None
     try:
-        return _realpath(value)
+        return _realpath(_join(folder, value))
     except (OSError, ValueError):
         return None

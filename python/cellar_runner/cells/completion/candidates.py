@@ -36,10 +36,8 @@ _modules = sys.modules
 _OWN_PACKAGE = __name__.partition(".")[0]
 _NAME = re.compile(r"[^\W\d]\w*$|$")
 _MAGIC = re.compile(r"^\s*(?:[\w, ]+=\s*)?(%{1,2}\w*)$")
-_COMMAND = re.compile(
-    r"^\s*(?:[\w, ]+=\s*)?(?:!|%(?:cd|run|load|loadpy|pycat|save|ls|ll|cat|cp|mv|rm|"
-    r"mkdir|rmdir|pushd)\s)"
-)
+_COMMAND = re.compile(r"^\s*(?:[\w, ]+=\s*)?(?:!|%(?:cd|run|load|loadpy|pycat|save|ls|ll|cat|cp|mv|rm|"
+                      r"mkdir|rmdir|pushd)\s)")
 _FROM = re.compile(r"^\s*from\s+([\w.]*)$")
 _FROM_IMPORT = re.compile(r"^\s*from\s+([\w.]+)\s+import\s+\(?(?:[\w\s.,]*,)?\s*(\w*)$")
 _IMPORT = re.compile(r"^\s*import\s+(?:[\w\s.,]*,)?\s*([\w.]*)$")

@@ -169,7 +169,9 @@ def _svg_element(text):
 
 
 class JSON(DisplayObject):
-    def __init__(self, data=None, url=None, filename=None, expanded=False, metadata=None, root="root", **more):
+    def __init__(
+        self, data=None, url=None, filename=None, expanded=False, metadata=None, root="root", **more
+    ):
         described = {"expanded": expanded, "root": root}
         described.update(metadata or {}, **more)
         super().__init__(data, url, filename, described)
@@ -200,7 +202,7 @@ class Javascript(TextDisplayObject):
     def _repr_javascript_(self):
         parts = [
             'var link = document.createElement("link");link.rel = "stylesheet";'
-            "link.href = {};document.head.appendChild(link);\n".format(dumps(address))
+            'link.href = {};document.head.appendChild(link);\n'.format(dumps(address))
             for address in self.css
         ]
         script = self.data or ""

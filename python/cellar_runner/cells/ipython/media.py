@@ -43,7 +43,10 @@ class FileLink:
     def __init__(self, path, url_prefix="", result_html_prefix="", result_html_suffix="<br>"):
         path = os.fspath(path)
         if os.path.isdir(path):
-            raise ValueError("Cannot display a directory using FileLink. Use FileLinks to display '{}'.".format(path))
+            raise ValueError(
+                "Cannot display a directory using FileLink. "
+                "Use FileLinks to display '{}'.".format(path)
+            )
         self.path, self.url_prefix = path, url_prefix
         self.result_html_prefix, self.result_html_suffix = result_html_prefix, result_html_suffix
 
@@ -135,7 +138,9 @@ class Audio(DisplayObject):
         self.mimetype = guess_type(filename or url or "")[0] or "audio/wav"
         if data is not None and not isinstance(data, bytes):
             if rate is None:
-                raise ValueError("rate must be specified when data is a numpy array or list of audio samples.")
+                raise ValueError(
+                    "rate must be specified when data is a numpy array or list of audio samples."
+                )
             data = _wave(data, rate, normalize)
         super().__init__(data, url, filename)
 

@@ -36,7 +36,9 @@ class EventManager:
 
     def unregister(self, event: str, function: Callable) -> None:
         if function not in self.callbacks[event]:
-            raise ValueError("Function {!r} is not registered as a {} callback".format(function, event))
+            raise ValueError(
+                "Function {!r} is not registered as a {} callback".format(function, event)
+            )
         self.callbacks[event].remove(function)
 
     def trigger(self, event: str, *arguments: Any, **options: Any) -> None:
@@ -57,14 +59,8 @@ class DisplayPublisher:
         self._displays = displays
 
     def publish(
-        self,
-        data: dict,
-        metadata: dict | None = None,
-        source: object = None,
-        *,
-        transient: Any = None,
-        update: bool = False,
-        **_options: Any,
+        self, data: dict, metadata: dict | None = None, source: object = None, *,
+        transient: Any = None, update: bool = False, **_options: Any,
     ) -> None:
         shown_as = transient.get("display_id") if is_a(transient, dict) else None
         self._displays.publish(data, metadata, display_id=shown_as, update=update)

@@ -167,11 +167,7 @@ class ZMQInteractiveShell:
         return lines if split else lines.n
 
     def run_cell(
-        self,
-        raw_cell: str,
-        store_history: bool = False,
-        silent: bool = False,
-        shell_futures: bool = True,
+        self, raw_cell: str, store_history: bool = False, silent: bool = False, shell_futures: bool = True,
         cell_id: str | None = None,
     ) -> ExecutionResult:
         """Runs a text as a cell; shows values and errors, and returns them."""

@@ -108,7 +108,9 @@ def _rewrite_lines(text):
     position = 0
     while position < len(lines):
         line = lines[position]
-        if scanner.at_statement and (any(mark in line for mark in "!%?") or line.lstrip()[:1] in (",", ";", "/")):
+        if scanner.at_statement and (
+            any(mark in line for mark in "!%?") or line.lstrip()[:1] in (",", ";", "/")
+        ):
             last = position
             joined = line
             is_magic = line.lstrip()[:1] in ("!", "%") or _assigned(line) is not None

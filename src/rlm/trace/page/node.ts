@@ -50,6 +50,8 @@ function nameOf(event: TraceEvent, kind: string): string {
       return `turn ${event.turn}${event.turns === undefined ? "" : ` of ${event.turns}`}`;
     case "model.request":
       return event.model;
+    case "tool.called":
+      return event.tool;
     case "sub.started":
     case "sub.ended":
       return `${event.kind}_query`;
@@ -63,6 +65,7 @@ function textOf(event: TraceEvent): string {
   if ("prompt" in event) return event.prompt ?? "";
   if ("code" in event) return event.code;
   if ("observation" in event) return event.observation;
+  if ("arguments" in event) return event.arguments;
   if ("answer" in event) return event.answer ?? "";
   if ("text" in event) return event.text ?? "";
   return event.type === "model.failed" ? event.error.message : "";
@@ -107,7 +110,17 @@ function blocksOf(event: TraceEvent, longest: number): string {
     case "code.started":
       return text("code", event.code);
     case "code.output":
-      return text(`output: ${event.status}`, event.observation, event.status !== "ok");
+      return (
+        text(`output: ${event.status}`, event.observation, event.status !== "ok") +
+        chainIn(event.chain) +
+        omittedIn(event.omittedCalls)
+      );
+    case "tool.called":
+      return (
+        text("arguments", event.arguments) +
+        `<p>${escapeHtml(placeOf(event))}</p>` +
+        text(event.outcome, event.error?.message, true)
+      );
     case "sub.started":
       return text("prompt", event.prompt);
     case "model.failed":
@@ -142,7 +155,9 @@ function blockOf(
   return `<h2>${escapeHtml(title)}</h2><pre${isBad ? ' class="bad"' : ""}>\n${escapeHtml(shown)}</pre>${note}`;
 }
 
-function factsOf({ context, sandbox, subModel }: Extract<TraceEvent, { type: "run.started" }>) {
+type EventOf<T extends TraceEventType> = Extract<TraceEvent, { type: T }>;
+
+function factsOf({ context, sandbox, subModel }: EventOf<"run.started">) {
   const facts = [
     ...(context === undefined
       ? []
@@ -153,7 +168,34 @@ function factsOf({ context, sandbox, subModel }: Extract<TraceEvent, { type: "ru
   return facts.length === 0 ? "" : `<p>${escapeHtml(facts.join(" · "))}</p>`;
 }
 
-function leftIn(left: Extract<TraceEvent, { type: "budget" }>["left"]): string {
+/** Who called, and as which call of which chain. */
+function placeOf({ callerType, chainId, chainIndex }: EventOf<"tool.called">): string {
+  if (chainId === undefined) return `called by a ${callerType}`;
+  return `call ${(chainIndex ?? 0) + 1} of chain ${chainId}`;
+}
+
+function chainIn(chain: EventOf<"code.output">["chain"]): string {
+  if (chain === undefined) return "";
+  const facts = [
+    `chain ${chain.chain_id}`,
+    `mode ${chain.mode_used}`,
+    ...(chain.mode_used === chain.mode_requested ? [] : [`${chain.mode_requested} was asked for`]),
+    spellNumber(chain.steps, "call"),
+    ...(chain.waves === 0 ? [] : [spellNumber(chain.waves, "wave")]),
+    ...(chain.reason === null ? [] : [`run line by line: ${chain.reason}`]),
+  ];
+  const waves = chain.wave_timeline.map(
+    ({ wave_index: index, mode_used: mode, tools, elapsed_ms: ms }) =>
+      `wave ${index + 1}, ${mode}, ${spellTime(ms)}: ${tools.join(", ")}`,
+  );
+  return [facts.join(" · "), ...waves].map((line) => `<p>${escapeHtml(line)}</p>`).join("");
+}
+
+function omittedIn(calls: number | undefined): string {
+  return calls === undefined ? "" : `<p>${spellNumber(calls, "more call")} of tools</p>`;
+}
+
+function leftIn(left: EventOf<"budget">["left"]): string {
   const { dollars, ...others } = left;
   return [
     ...(dollars === undefined ? [] : [`$${dollars.toFixed(4)}`]),

@@ -21,14 +21,8 @@ _PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.se
 _CODE = ("__code__", "__defaults__", "__kwdefaults__", "__doc__", "__annotations__", "__dict__")
 _UNTOUCHED = frozenset("__dict__ __weakref__ __module__ __qualname__".split())
 _MODES = {
-    "0": "off",
-    "off": "off",
-    "1": "explicit",
-    "explicit": "explicit",
-    "2": "all",
-    "all": "all",
-    "3": "complete",
-    "complete": "complete",
+    "0": "off", "off": "off", "1": "explicit", "explicit": "explicit", "2": "all", "all": "all",
+    "3": "complete", "complete": "complete",
 }
 _modules = sys.modules
 _stat = os.stat

@@ -116,6 +116,8 @@ def set_env(_commands: Commands, rest: str) -> None:
     if not found:
         raise UsageError("usage is 'set_env var=val'")
     if any(character.isspace() for character in name):
-        raise UsageError("Refusing to set environment variable with whitespace: {!r}".format(name))
+        raise UsageError(
+            "Refusing to set environment variable with whitespace: {!r}".format(name)
+        )
     os.environ[name] = value
     sys.stdout.write("env: {}={}\n".format(name, value))

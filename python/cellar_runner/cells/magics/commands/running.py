@@ -130,7 +130,9 @@ def _code_cells(path):
         try:
             notebook = json.load(source)
         except ValueError as error:
-            raise ValueError("{} is not a notebook: {}".format(os.path.basename(path), guarded_str(error))) from None
+            raise ValueError(
+                "{} is not a notebook: {}".format(os.path.basename(path), guarded_str(error))
+            ) from None
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if cells is None:
         sheets = notebook.get("worksheets", ()) if isinstance(notebook, dict) else ()

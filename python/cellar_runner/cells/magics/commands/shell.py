@@ -205,7 +205,9 @@ def remedy(tool: str, packages: list[str]) -> None:
     if tool in _SYSTEM_TOOLS:
         raise PackageUnavailable("system packages cannot be added inside the sandbox")
     wanted = " ".join(missing) or "NAME"
-    raise PackageUnavailable("packages are added from outside the sandbox: cellar install " + wanted)
+    raise PackageUnavailable(
+        "packages are added from outside the sandbox: cellar install " + wanted
+    )
 
 
 def distributions() -> list[tuple[str, str]]:
