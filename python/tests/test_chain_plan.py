@@ -1,6 +1,8 @@
 """Which turns are run as a chain, which as any other cell, and which not at all."""
 
+import builtins
 import unittest
+from unittest import mock
 
 from chain_case import DEP, REGISTRY, ChainCase
 
@@ -185,6 +187,13 @@ class ShapeTest(PlanCase):
 
 
 class WaveTest(PlanCase):
+    def test_a_session_with_a_print_of_its_own_runs_as_any_other_cell(self):
+        """Fails if a chain shows by itself what the session's own print() would have taken."""
+        code = "a = peek(1)\nb = peek(2)\nprint(a)"
+        with mock.patch.object(builtins, "print", lambda *_values: None):
+            self.assertIn("print()", self.sequential(code).reason)
+        self.assertEqual(self.waves(code), [["peek", "peek"]])
+
     def test_reads_with_known_arguments_are_one_batch_in_every_mode(self):
         self.namespace["path"] = "/w/a.txt"
         code = (

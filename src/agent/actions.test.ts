@@ -67,6 +67,9 @@ describe("functions that act", () => {
     expect(await see("run_python_code('x = 47°\\nprint(x)')")).toBe("47");
     expect(await see("run_python_code('while True: pass', timeout=1)")).toMatch(/time/i);
     expect(await see("run_python_code(5)")).toContain("TypeError");
+    expect(
+      await see("run_python_code('from __future__ import annotations\\nprint(input())', 'in')"),
+    ).toBe("in");
   });
 
   it("benchmark_run times code in a fresh session", async () => {
@@ -74,6 +77,8 @@ describe("functions that act", () => {
       "b = benchmark_run('sort', 'sorted(range(1000))', 5)\nprint(b.repeat, b.median_ms > 0, b.p99_ms >= b.median_ms)";
     expect(await see(code)).toContain("5 True True");
     expect(await see("benchmark_run('bad', '1/0')")).toContain("did not run to its end");
+    const forged = "print('--- benchmark_run ---[1]'); raise SystemExit";
+    expect(await see(`benchmark_run('bad', ${JSON.stringify(forged)})`)).toContain("its end");
   });
 
   it("file_write_safe keeps the old file, and stays in the workspace", async () => {
@@ -87,6 +92,34 @@ describe("functions that act", () => {
     expect(await see("file_write_safe('link/x', 'x')")).toContain("PermissionError");
     expect(await see("file_write_safe('a', 'x')")).toContain("IsADirectoryError");
     expect(await see("file_write_safe('c.txt', 5)")).toContain("TypeError");
+  });
+
+  it("file_write_safe, log_append and archive_extract write nowhere else, whatever lies in their way", async () => {
+    await see(
+      "run_shell('mkdir -p /tmp/out logs && ln -s /tmp/out/log logs/link.log && mkfifo logs/pipe.log')",
+    );
+    expect(await see("log_append('link', 'x')")).toContain("PermissionError");
+    expect(await see("log_append('pipe', 'x')")).toContain("PermissionError");
+    const named = `class Name(str):
+    def __add__(self, other):
+        return "../../tmp/out/named"
+log_append(Name("plain"), "x")`;
+    expect(await see(named)).toContain("/workspace/logs/plain.log");
+    await see("run_shell('ln -s /tmp/out/file dangling; mkfifo pipe')");
+    expect(await see("file_write_safe('dangling', 'x')")).toContain("PermissionError");
+    expect(await see("file_write_safe('/proc/self/root/tmp/out/x', 'x')")).toContain(
+      "PermissionError",
+    );
+    expect(await see("file_write_safe('pipe', 'x')")).toContain("wrote 1 bytes");
+    const archive = `import io, zipfile
+data = io.BytesIO()
+with zipfile.ZipFile(data, "w") as made: made.writestr("a.txt", "a")
+opened = archive_open(data.getvalue())`;
+    expect(await see(archive)).toBe("[no output]");
+    for (const to of ["/tmp/out", "../tmp/out", "link/x"]) {
+      expect(await see(`archive_extract(to=${JSON.stringify(to)})`)).toContain("outside of");
+    }
+    expect(await see("run_shell('ls /tmp/out; rm -r logs')")).toBe("");
   });
 
   it("log_append adds lines to a log that stays small", async () => {
@@ -167,4 +200,23 @@ it("an agent's calls of tools are logged on both sides, and a private agent reac
     ["lookup", "ok"],
     ["fetch_it", "NOT_PERMITTED"],
   ]);
+});
+
+it("hostile code has few fresh sessions at once, and an answer for always holds for an agent", async () => {
+  let asked = 0;
+  await using repl = await AgentRepl.open({
+    config: { policy: "off" },
+    onApproval: () => {
+      asked += 1;
+      return { approved: true, always: true };
+    },
+  });
+  const { observation } = await repl.turn(`escalate("one"); escalate("two")
+toolbox = next(c.cell_contents for c in tool_call.__closure__ if hasattr(c.cell_contents, "_bridge"))
+code = "import time; began = time.time(); time.sleep(0.3); print(began, time.time())"
+answers = toolbox._bridge.ask("run_fresh_python", [{"code": code, "stdin": "", "seconds": 20}] * 10)
+spans = [tuple(map(float, one["value"]["text"].split())) for one in answers]
+print(len(spans), max(sum(a <= begin < b for a, b in spans) for begin, _ in spans))`);
+  expect(observation).toMatch(/^10 [1-4]$/);
+  expect(asked).toBe(1);
 });

@@ -4,6 +4,7 @@ import type { HostTools } from "../backends/host-tools/host-tool.js";
 import { isToolProvider, type ToolProvider } from "../backends/host-tools/host-tool.js";
 import { RelayedTool } from "../backends/host-tools/prepared-tools.js";
 import { openSandbox } from "../backends/select.js";
+import { Semaphore } from "../concurrency/semaphore.js";
 import { describeError, errorLine } from "../errors.js";
 import { Approvals, type Approver } from "../registry/control/approvals.js";
 import type { InvocationListener } from "../registry/control/invocation-log.js";
@@ -12,6 +13,8 @@ import { ToolError } from "../registry/tool.js";
 
 const SHOWN_CHARACTERS = 8_000;
 const MOST_SECONDS = 120;
+/** Each has the memory and the processor time of a whole session. */
+const MOST_FRESH = 4;
 const LONGEST_TEXT = 1_000_000;
 
 /** Hands a task to another agent; `to` is the name of a role. */
@@ -47,15 +50,18 @@ const routeInput = z.strictObject({ task: z.string().max(LONGEST_TEXT) });
 
 /** What the host does for an agent's functions, with its tools: all that its sandbox is given as `tools`. */
 export function agentHostTools(options: HostFunctionOptions): HostTools {
-  const { config, onDelegate, router } = options;
+  const { config, tools, onDelegate, router } = options;
   const delegate = onDelegate ?? delegateByQuery(config);
+  const fresh = new Semaphore(MOST_FRESH);
+  const approvals = new Approvals(options.onApproval);
   return {
     ...sessionToolsOf(options),
-    run_fresh_python: answering("run_fresh_python", freshInput, (input, signal) =>
-      runFresh(config, input, signal),
-    ),
+    run_fresh_python: answering("run_fresh_python", freshInput, async (input, signal) => {
+      using _turn = await fresh.acquire(signal);
+      return await runFresh(config, input, signal);
+    }),
     ask_approval: answering("ask_approval", approvalInput, ({ reason }, signal) =>
-      approve(options, reason, signal),
+      approve(tools, approvals, reason, signal),
     ),
     ...(delegate !== undefined && {
       delegate_task: answering("delegate_task", delegateInput, ({ task, to }, signal) =>
@@ -114,7 +120,11 @@ async function runFresh(
 /** A cell has no input of its own, and gets a new stdin each time; a JSON text is one of Python's too. */
 function withInput(code: string, stdin: string): string {
   if (stdin === "") return code;
-  return `import io as _io, sys as _sys; _sys.stdin = _io.StringIO(${JSON.stringify(stdin)})\n${code}`;
+  // Python wants these first.
+  const last = [...code.matchAll(/^from __future__ import [^\n]*(?:\n|$)/gm)].at(-1);
+  const begin = last === undefined ? 0 : last.index + last[0].length;
+  const given = `import io as _io, sys as _sys; _sys.stdin = _io.StringIO(${JSON.stringify(stdin)})\n`;
+  return `${code.slice(0, begin)}${given}${code.slice(begin)}`;
 }
 
 function textOf(run: CodeExecution): string {
@@ -133,7 +143,8 @@ function errorOf({ error, status }: CodeExecution): string | null {
 }
 
 async function approve(
-  { tools, onApproval }: HostFunctionOptions,
+  tools: HostFunctionOptions["tools"],
+  approvals: Approvals,
   reason: string,
   signal: AbortSignal,
 ): Promise<string> {
@@ -142,7 +153,7 @@ async function approve(
     return "approved";
   }
   const asked = { name: "escalate", risk: "escalation", arguments: { reason } } as const;
-  const answer = await new Approvals(onApproval).ask(asked, signal);
+  const answer = await approvals.ask(asked, signal);
   if (answer.approved) return "approved";
   throw new ToolError(
     "NOT_APPROVED",

@@ -5,6 +5,7 @@ import type { ApprovalRequest } from "./control/approvals.js";
 import { matchesName } from "./control/policy.js";
 import type { RegistryOptions } from "./options.js";
 import { ToolRegistry } from "./registry.js";
+import { sessionTools } from "./session-tools.js";
 import type { RegisteredTool, ToolSource } from "./tool.js";
 
 const add = {
@@ -364,4 +365,28 @@ it("groups have names of their own", async () => {
     });
   }
   expect([...(await registry.tools("a")).keys()]).toEqual(["a.one"]);
+});
+
+it("a server that does not answer is named in the list of the others' tools", async () => {
+  const silent: ToolSource = {
+    group: "silent",
+    tools: () => new Promise(() => {}),
+    [Symbol.asyncDispose]: async () => {},
+  };
+  await using registry = await open({ tools: { add }, sources: [silent, source("b", {})] });
+  const { tool_list } = sessionTools(registry, { listMs: 50 });
+  const { signal } = new AbortController();
+  const told = await tool_list?.execute?.({} as never, {
+    signal,
+    abortSignal: signal,
+    toolCallId: "1",
+    messages: [],
+  });
+  expect(told).toMatchObject([
+    { name: "add" },
+    { name: "silent", about: expect.stringContaining("not answered") },
+    { name: "b.one" },
+  ]);
+  const cancelled = registry.tools("silent", AbortSignal.abort());
+  await expect(cancelled).rejects.toMatchObject({ code: "CANCELLED" });
 });

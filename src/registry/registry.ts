@@ -1,4 +1,5 @@
 import type { HostTools } from "../backends/host-tools/host-tool.js";
+import { unlessAborted } from "../concurrency/abort.js";
 import { suggestion } from "../config/names.js";
 import { CellarError, describeError } from "../errors.js";
 import { ArgumentCheck, checkToolNames } from "./arguments.js";
@@ -30,6 +31,8 @@ import { sizeOf } from "./value-size.js";
 
 const MOST_TOOLS = 2_000;
 const LONGEST_ERROR = 4_000;
+/** A server may have to be fetched first. */
+const LONGEST_LOAD_MS = 200_000;
 
 export interface CallOptions {
   readonly caller?: CallerType | undefined;
@@ -256,7 +259,13 @@ export class ToolRegistry implements AsyncDisposable {
 
   async #load(source: ToolSource, signal?: AbortSignal): Promise<readonly Entry[]> {
     const { group } = source;
-    const tools = await source.tools(signal);
+    const late = AbortSignal.timeout(LONGEST_LOAD_MS);
+    const signals = signal === undefined ? [late] : [signal, late];
+    const tools = await unlessAborted(source.tools(signal), AbortSignal.any(signals), () =>
+      late.aborted && signal?.aborted !== true
+        ? new ToolError("TIMEOUT", `${group ?? "a source"} did not list its tools in time`)
+        : new ToolError("CANCELLED", "nobody waits for the list of tools any more"),
+    );
     checkToolNames(
       tools.map((tool) => tool.name),
       group ?? "a source of tools",

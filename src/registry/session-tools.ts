@@ -2,12 +2,15 @@ import { z } from "zod";
 import type { HostTools } from "../backends/host-tools/host-tool.js";
 import { parameterLines, parametersOf, signatureOf } from "../backends/host-tools/parameters.js";
 import { RelayedTool } from "../backends/host-tools/prepared-tools.js";
+import { unlessAborted } from "../concurrency/abort.js";
 import type { InvocationListener } from "./control/invocation-log.js";
 import type { ToolRegistry } from "./registry.js";
 import { type RegisteredTool, ToolError } from "./tool.js";
 import { isAbout } from "./tool-search.js";
 
 const LONGEST_SCHEMA = 4_000;
+/** A list is given without the servers that take longer; they go on starting. */
+const LIST_MS = 20_000;
 const LONGEST_ABOUT = 160;
 
 const callInput = z.strictObject({
@@ -23,6 +26,7 @@ const searchInput = z.strictObject({ pattern: z.string().max(200).nullish() });
 
 export interface SessionOptions {
   readonly isPrivate?: (() => boolean) | undefined;
+  readonly listMs?: number | undefined;
   /** Told of the calls of this session alone; the log has those of all. */
   readonly onInvocation?: InvocationListener | undefined;
 }
@@ -33,7 +37,7 @@ export interface SessionOptions {
  */
 export function sessionTools(
   registry: ToolRegistry,
-  { isPrivate, onInvocation }: SessionOptions,
+  { isPrivate, onInvocation, listMs = LIST_MS }: SessionOptions,
 ): HostTools {
   return {
     tool_call: relayed("tool_call", async (input, signal) => {
@@ -70,7 +74,7 @@ export function sessionTools(
     }),
     tool_list: relayed("tool_list", async (input, signal) => {
       const { pattern } = read(searchInput, input);
-      return await listed(registry, pattern ?? "*", signal);
+      return await listed(registry, pattern ?? "*", signal, listMs);
     }),
   };
 }
@@ -96,12 +100,23 @@ function told(error: unknown) {
 }
 
 /** All that match; a server that cannot be reached is listed with its trouble. */
-async function listed(registry: ToolRegistry, pattern: string, signal: AbortSignal) {
+async function listed(
+  registry: ToolRegistry,
+  pattern: string,
+  signal: AbortSignal,
+  listMs: number,
+) {
+  const late = AbortSignal.any([signal, AbortSignal.timeout(listMs)]);
   const groups = [undefined, ...registry.groups];
   const found = await Promise.all(
     groups.map(async (group) => {
       try {
-        return [...(await registry.tools(group, signal))]
+        const tools = await unlessAborted(
+          registry.tools(group, signal),
+          late,
+          () => new ToolError("TIMEOUT", "has not answered yet: ask again later"),
+        );
+        return [...tools]
           .filter(([name, tool]) => isAbout(pattern, name, tool))
           .map(([name, tool]) => ({
             name,

@@ -38,12 +38,17 @@ class Archives:
     def extract(self, name_or_names: Any = None, to: Any = None, archive: Any = None) -> Extracted:
         """Into a folder of the archive's name in the workspace, unless `to` names another."""
         from .extraction import extract
+        from .limits import ArchiveError
 
         chosen = self._chosen(archive)
         if to is None:
             stem = os.path.splitext(os.path.basename(chosen.name))[0].strip(". ")
             to = os.path.join(self._workspace, _plain(stem) or "archive")
-        return extract(chosen, name_or_names, os.path.join(self._workspace, os.fspath(to)))
+        root = os.path.realpath(self._workspace)
+        folder = os.path.realpath(os.path.join(root, os.fspath(to)))
+        if folder != root and not folder.startswith(root + os.sep):
+            raise ArchiveError("{} is outside of {}: name a folder in it with to=...".format(folder, root))
+        return extract(chosen, name_or_names, folder)
 
     def _chosen(self, archive):
         from .archive import Archive

@@ -8,7 +8,8 @@ import { ToolRegistry } from "../../registry/registry.js";
 import { ToolError } from "../../registry/tool.js";
 import { EXIT } from "../exit-codes.js";
 import { complain, invalidInput, writeJson } from "../terminal/report-error.js";
-import { escapeControls, isTerminal, painterFor, withProgress } from "../terminal/terminal.js";
+import { GuestText, isTerminal, painterFor, withProgress } from "../terminal/terminal.js";
+import { argumentsText, lineText, printable, proseText } from "./text.js";
 
 export interface SourceFlags {
   readonly file?: readonly string[];
@@ -36,9 +37,7 @@ export async function listTools(pattern = "*", flags: ListFlags): Promise<number
       parametersOf(tool.parameters) ?? { listed: [], open: true },
     );
     const about = tool.description.split("\n", 1)[0] ?? "";
-    process.stdout.write(
-      `${paint("bold", escapeControls(signature))}\n    ${escapeControls(about)}\n`,
-    );
+    process.stdout.write(`${paint("bold", lineText(signature))}\n    ${lineText(about)}\n`);
   }
   if (found.length > 0) return EXIT.ok;
   complain(`no tool matches ${pattern}`, "cellar tools list shows all.");
@@ -57,15 +56,15 @@ export async function callTool(
       `calling ${name}…`,
       registry.call(name, read),
     );
-    if (flags.json === true) writeJson({ value, displays });
-    else process.stdout.write(`${shown(value)}\n`);
+    if (flags.json === true) writeJson({ value: printable(value), displays });
+    else show(value);
     return EXIT.ok;
   } catch (error) {
     if (!(error instanceof ToolError)) throw error;
     const { code, message, remedy, isRetryable } = error;
     if (flags.json === true)
       writeJson({ error: { code, message, remedy: remedy ?? null, isRetryable } });
-    else complain(`${message} (${code})`, remedy);
+    else complain(`${proseText(message)} (${code})`, remedy && proseText(remedy));
     return code === "UNKNOWN_TOOL" || code === "BAD_ARGUMENTS" ? EXIT.usage : EXIT.failed;
   }
 }
@@ -127,8 +126,7 @@ async function askPerson(
   }
   const asking = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    const shownArguments = escapeControls(JSON.stringify(given, null, 2)).slice(0, 4_000);
-    const question = `${name} is ${risk}. It would be called with\n${shownArguments}\nRun it? [y/n/always] `;
+    const question = `${name} is ${risk}. It would be called with\n${argumentsText(given)}\nRun it? [y/n/always] `;
     const answer = (await asking.question(question, { signal })).trim().toLowerCase();
     if (answer === "always") return { approved: true, always: true };
     return answer === "y" || answer === "yes" ? { approved: true } : { approved: false };
@@ -137,7 +135,11 @@ async function askPerson(
   }
 }
 
-function shown(value: unknown): string {
-  const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
-  return isTerminal(process.stdout) ? escapeControls(text ?? "null") : (text ?? "null");
+/** Colours of a result end with it. */
+function show(value: unknown): void {
+  const isText = typeof value === "string" || typeof value === "bigint";
+  const text = isText ? String(value) : JSON.stringify(printable(value), null, 2);
+  const guest = new GuestText(process.stdout);
+  guest.write(`${text}\n`);
+  guest.finish();
 }

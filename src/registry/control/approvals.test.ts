@@ -56,3 +56,14 @@ it("an answer counts once, and for its own request", async () => {
   approvals.answer(first?.id ?? "", { approved: false });
   expect(await one).toMatchObject({ approved: false });
 });
+
+it("a request whose call is over is cancelled, and waits no longer", async () => {
+  const drop = { isDestructive: true, execute: () => "dropped" };
+  await using registry = await ToolRegistry.open({ tools: { drop }, onApproval: () => undefined });
+  const calling = new AbortController();
+  const call = registry.call("drop", {}, { signal: calling.signal });
+  await expect.poll(() => registry.approvals.pending.length).toBe(1);
+  calling.abort();
+  await expect(call).rejects.toMatchObject({ code: "CANCELLED" });
+  expect(registry.approvals.pending).toEqual([]);
+});

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { unlessAborted } from "../../concurrency/abort.js";
 import { type Deferred, deferred } from "../../concurrency/deferred.js";
 import { CellarError, describeError } from "../../errors.js";
+import { ToolError } from "../tool.js";
 
 const MOST_PENDING = 1_000;
 const LONGEST_REASON = 1_000;
@@ -94,7 +95,11 @@ export class Approvals {
     try {
       for (const listener of this.#listeners) listener(request);
       void this.#askApprover(request, signal);
-      const answer = await unlessAborted(waiting.answer.promise, signal);
+      const answer = await unlessAborted(
+        waiting.answer.promise,
+        signal,
+        () => new ToolError("CANCELLED", `nobody waits for the approval of ${asked.name} any more`),
+      );
       // Only a plain yes is one, whatever a callback without types may say.
       if (answer?.approved !== true) return { approved: false, reason: answer?.reason };
       if (answer.always === true) this.#always.add(subject);

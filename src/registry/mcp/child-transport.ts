@@ -149,8 +149,12 @@ export class ChildTransport implements Transport {
     if (!line.text.trimStart().startsWith("{")) return;
     const message = messageOf(line.text);
     if (message === undefined) return;
-    if ("result" in message || "error" in message) this.#answer(message);
-    else this.onmessage?.(message);
+    if (!("result" in message || "error" in message)) this.onmessage?.(message);
+    else {
+      this.#chatter = 0;
+      // The client hears of progress a moment after it came, and not after the answer.
+      queueMicrotask(() => this.#answer(message));
+    }
   }
 
   #answer(message: JSONRPCMessage): void {

@@ -33,6 +33,7 @@ describe("the result of an MCP tool", () => {
     const content = [
       { type: "image", data: "aGk=", mimeType: "image/png" },
       { type: "audio", data: "aGk=", mimeType: "audio/wav" },
+      { type: "image", data: "PHN2Zy8+", mimeType: "image/svg+xml" },
       { type: "resource", resource: { uri: "ui://page", mimeType: "text/html", text: "<p>" } },
       { type: "resource", resource: { uri: "a://b", mimeType: "image/gif", blob: "aGk=" } },
       { type: "resource", resource: { uri: "a://c", mimeType: "application/pdf", blob: "aGk=" } },
@@ -48,6 +49,7 @@ describe("the result of an MCP tool", () => {
       displays: [
         { mime: "image/png", data: "aGk=" },
         { mime: "audio/wav", data: "aGk=" },
+        { mime: "image/svg+xml", data: "<svg/>" },
         { mime: "text/html", data: "<p>" },
         { mime: "image/gif", data: "aGk=" },
       ],

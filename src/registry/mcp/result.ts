@@ -83,14 +83,18 @@ function itemOf(part: Part): unknown {
 }
 
 function displayOf(part: Part): ToolDisplay | undefined {
-  if (part.type === "image" || part.type === "audio") {
-    return { mime: part.mimeType, data: part.data };
-  }
+  if (part.type === "image" || part.type === "audio") return mediaOf(part.mimeType, part.data);
   if (part.type !== "resource") return undefined;
   const { mimeType: mime = "", text, blob } = part.resource;
   if (text !== undefined) return SHOWN_TEXTS.includes(mime) ? { mime, data: text } : undefined;
   const isMedia = blob !== undefined && MEDIA.test(mime) && !NOT_BASE64.test(blob);
-  return isMedia ? { mime, data: blob } : undefined;
+  return isMedia ? mediaOf(mime, blob) : undefined;
+}
+
+/** Servers send all media as base64; an SVG is a text everywhere else, also where secrets are looked for. */
+function mediaOf(mime: string, data: string): ToolDisplay {
+  const isText = mime === "image/svg+xml";
+  return { mime, data: isText ? Buffer.from(data, "base64").toString("utf8") : data };
 }
 
 /** Most servers write their values as JSON into a text. */

@@ -13,6 +13,7 @@ from ..results import Output
 DEFAULT_SECONDS, MOST_SECONDS = 60, 120
 MOST_REPEATS = 1000
 _MARK = "--- benchmark_run ---"
+_read_json, _write_json = json.JSONDecoder().decode, json.JSONEncoder().encode
 
 # What is timed is compiled once; the first run warms up and does not count.
 _TIMING = """
@@ -56,12 +57,15 @@ def benchmark(ask: Callable[[dict], Any], name: Any, code: Any, repeat: Any) -> 
         raise TypeError("benchmark_run() takes a name and code, both as text")
     if type(repeat) is not int or not 1 <= repeat <= MOST_REPEATS:
         raise ValueError("repeat must be between 1 and {}, not {!r}".format(MOST_REPEATS, repeat))
-    timing = _TIMING.format(code=json.dumps(str.__str__(code)), repeat=repeat, mark=_MARK)
+    timing = _TIMING.format(code=_write_json(str.__str__(code)), repeat=repeat, mark=_MARK)
     told = ask({"code": timing, "stdin": "", "seconds": MOST_SECONDS})
     lines = [line for line in told["text"].split("\n") if line.startswith(_MARK)]
-    if not lines:
-        raise RuntimeError("{} did not run to its end: {}".format(name, told["error"] or told["text"][-500:]))
-    median, p99, least, megabytes = json.loads(lines[-1][len(_MARK) :])
+    try:
+        median, p99, least, megabytes = map(float, _read_json(lines[-1][len(_MARK) :]))
+    except (IndexError, ValueError, TypeError):
+        # Code that ends the session, or writes such a line itself.
+        message = "{} did not run to its end: {}".format(name, told["error"] or told["text"][-500:])
+        raise RuntimeError(message) from None
     return Record(
         name=str.__str__(name),
         repeat=repeat,

@@ -3,42 +3,53 @@
 from __future__ import annotations
 
 import datetime
+import errno
 import os
 import re
+import stat
 from typing import Any
 
 from ...pristine import BUILTINS as __builtins__
 from ...values.reprs import is_a, type_name
+from .folder import NEW, Folder, inside, write_all
 
 LOG_FOLDER = "logs"
 LONGEST_LOG = 1 << 20
 LONGEST_CONTENT = 64 << 20
 
-_open, _now = open, datetime.datetime.now
+_now = datetime.datetime.now
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}").fullmatch
+_read, _seek, _fstat, _truncate = os.read, os.lseek, os.fstat, os.ftruncate
+_split, _join = os.path.split, os.path.join
+# A pipe in its place must not keep the session waiting.
+_LOG = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NONBLOCK", 0)
 
 
 def write(path: Any, content: Any, backup: Any, workspace: str) -> str:
     """Replaces a file in one step; the old one is kept beside it."""
-    target = _inside(path, workspace)
+    target = inside(_path(path), workspace)
     data = _bytes(content)
-    if os.path.isdir(target):
+    parent, name = _split(target)
+    if not inside(parent, workspace, may_be_outside=True):
         raise IsADirectoryError("{} is a folder".format(target))
-    os.makedirs(os.path.dirname(target), exist_ok=True)
-    kept = None
-    if backup and os.path.exists(target):
-        kept = _free(target + _now().strftime(".bak.%Y%m%d_%H%M%S"))
-        os.link(target, kept)
-    temporary = _free(target + ".new")
-    try:
-        with _open(temporary, "xb") as file:
-            file.write(data)
-        os.replace(temporary, target)
-    finally:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
+    with Folder(parent, workspace) as folder:
+        mode = folder.mode(name)
+        if mode is not None and stat.S_ISDIR(mode):
+            raise IsADirectoryError("{} is a folder".format(target))
+        kept = None
+        if backup and mode is not None:
+            kept = folder.free(name + _now().strftime(".bak.%Y%m%d_%H%M%S"))
+            folder.keep(name, kept)
+        temporary = folder.free(name + ".new")
+        try:
+            with folder.open(temporary, NEW) as descriptor:
+                write_all(descriptor, data)
+            folder.replace(temporary, name)
+        except BaseException:
+            folder.forget(temporary)
+            raise
     told = "wrote {:,} bytes to {}".format(len(data), target)
-    return told if kept is None else "{}; the old one is {}".format(told, kept)
+    return told if kept is None else "{}; the old one is {}".format(told, _join(parent, kept))
 
 
 def append(name: Any, text: Any, workspace: str) -> str:
@@ -47,31 +58,44 @@ def append(name: Any, text: Any, workspace: str) -> str:
         raise ValueError("a log has a name of letters, digits, dots and dashes, not {!r}".format(name))
     if not is_a(text, str):
         raise TypeError("log_append() takes text, not {}".format(type_name(type(text))))
-    path = os.path.join(_inside(LOG_FOLDER, workspace), name + ".log")
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    # Not what a class of the cell's own makes of them.
+    file, text = str.__str__(name) + ".log", str.__str__(text)
     line = "{} {}\n".format(_now().strftime("%Y-%m-%d %H:%M:%S"), text.rstrip("\n")).encode("utf-8", "replace")
     if len(line) > LONGEST_LOG // 4:
         raise ValueError("a log takes entries of up to {:,} bytes".format(LONGEST_LOG // 4))
-    old = b""
-    if os.path.isfile(path) and os.path.getsize(path) + len(line) > LONGEST_LOG:
-        with _open(path, "rb") as file:
-            file.seek(-LONGEST_LOG // 2, os.SEEK_END)
-            old = file.read().partition(b"\n")[2]
-        os.unlink(path)
-    with _open(path, "ab") as file:
-        file.write(old + line)
-    return path
+    parent = inside(LOG_FOLDER, workspace)
+    with Folder(parent, workspace) as folder:
+        try:
+            with folder.open(file, _LOG) as descriptor:
+                _add(descriptor, line, file)
+        except OSError as error:
+            if error.errno not in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
+                raise
+            raise _no_log(file) from None
+    return _join(parent, file)
 
 
-def _inside(path, workspace):
-    """The path in the workspace, links resolved."""
+def _add(descriptor, line, file):
+    status = _fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        raise _no_log(file)
+    if status.st_size + len(line) > LONGEST_LOG:
+        half = LONGEST_LOG // 2
+        _seek(descriptor, max(0, status.st_size - half), os.SEEK_SET)
+        old = _read(descriptor, half).partition(b"\n")[2]
+        _truncate(descriptor, 0)
+        line = old + line
+    write_all(descriptor, line)
+
+
+def _no_log(file):
+    return PermissionError("{}/{} is a link or no file: remove it, or choose another name".format(LOG_FOLDER, file))
+
+
+def _path(path):
     if not is_a(path, str) and not hasattr(path, "__fspath__"):
         raise TypeError("a path is text, not {}".format(type_name(type(path))))
-    root = os.path.realpath(workspace)
-    target = os.path.realpath(os.path.join(root, os.fspath(path)))
-    if target != root and not target.startswith(root + os.sep):
-        raise PermissionError("{} is outside of {}".format(target, root))
-    return target
+    return os.fspath(path)
 
 
 def _bytes(content):
@@ -82,11 +106,3 @@ def _bytes(content):
     if len(content) > LONGEST_CONTENT:
         raise ValueError("the content has {:,} bytes, more than {:,}".format(len(content), LONGEST_CONTENT))
     return bytes(content)
-
-
-def _free(path):
-    number, made = 1, path
-    while os.path.lexists(made):
-        number += 1
-        made = "{}_{}".format(path, number)
-    return made

@@ -18,7 +18,11 @@ SHOWN_CHARACTERS = 8000
 SPILL_BYTES = 32 << 20
 POLL_SECONDS = 0.02
 
+# Kept, since a cell may replace those of the modules.
 _popen, _now, _sleep = subprocess.Popen, time.monotonic, time.sleep
+_exists, _mkstemp, _fdopen, _fstat = os.path.exists, tempfile.mkstemp, os.fdopen, os.fstat
+_unlink, _getcwd = os.unlink, os.getcwd
+_killpg: Any = getattr(os, "killpg", None)
 
 
 class ShellOutput(Output):
@@ -33,15 +37,15 @@ def run(command: Any, timeout: Any) -> ShellOutput:
         raise TypeError("run_shell() takes the command as text, not {}".format(type_name(type(command))))
     if type(timeout) not in (int, float) or not 0 < timeout <= MOST_SECONDS:
         raise ValueError("timeout must be at most {} seconds, not {!r}".format(MOST_SECONDS, timeout))
-    shell = next((path for path in ("/bin/bash", "/bin/sh") if os.path.exists(path)), None)
-    if shell is None or not hasattr(os, "killpg"):
+    shell = next((path for path in ("/bin/bash", "/bin/sh") if _exists(path)), None)
+    if shell is None or _killpg is None:
         raise RuntimeError("there is no shell in this session; use Python instead")
-    handle, path = tempfile.mkstemp(".txt", "shell-")
-    with os.fdopen(handle, "r+b") as file:
+    handle, path = _mkstemp(".txt", "shell-")
+    with _fdopen(handle, "r+b") as file:
         code, ending = _ended([shell, "-c", command], timeout, file)
         file.seek(0)
         head = file.read(4 * SHOWN_CHARACTERS + 4).decode("utf-8", "replace")
-        size = os.fstat(file.fileno()).st_size
+        size = _fstat(file.fileno()).st_size
     is_long = len(head) > SHOWN_CHARACTERS
     text = head[:SHOWN_CHARACTERS]
     if is_long:
@@ -49,7 +53,7 @@ def run(command: Any, timeout: Any) -> ShellOutput:
             size, path, path
         )
     else:
-        os.unlink(path)
+        _unlink(path)
     if ending is not None or code:
         text = text.rstrip("\n") + ("\n" if text else "") + "[{}]".format(ending or "exit code {}".format(code))
     made = ShellOutput(text)
@@ -66,19 +70,19 @@ def _ended(command, timeout, file):
         stdout=file,
         stderr=subprocess.STDOUT,
         start_new_session=True,
-        cwd=os.getcwd(),
+        cwd=_getcwd(),
     )
     try:
         while process.poll() is None:
             if _now() > deadline:
                 return None, "ended after {:g} seconds, the time limit".format(timeout)
-            if os.fstat(file.fileno()).st_size > SPILL_BYTES:
+            if _fstat(file.fileno()).st_size > SPILL_BYTES:
                 return None, "ended: it wrote more than {} MB".format(SPILL_BYTES >> 20)
             _sleep(POLL_SECONDS)
         return process.returncode, None
     finally:
         try:
-            os.killpg(process.pid, signal.SIGKILL)
+            _killpg(process.pid, signal.SIGKILL)
         except OSError:
             pass
         process.wait()

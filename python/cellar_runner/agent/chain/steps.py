@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _ast
+import builtins
 from typing import Any, NamedTuple
 
 from ...pristine import BUILTINS as __builtins__
@@ -17,6 +18,8 @@ CALL, BIND, PRINT, SHOW = "call", "bind", "print", "show"
 # Names under which the parts of a call are found by the code that makes it.
 FUNCTION, POSITIONAL, NAMED = "function", "positional", "named"
 CAPTURE = "capture arguments"
+
+_print, _builtin_names = print, vars(builtins)
 
 
 class Step(NamedTuple):
@@ -61,6 +64,8 @@ class _Reader:
         taken = self._fixed.difference(("context",)).intersection(namespace)
         if taken:
             raise Unsuitable("the session has a variable of its own called {}".format(sorted(taken)[0]))
+        if _builtin_names.get("print") is not _print:
+            raise Unsuitable("the session has a print() of its own")
         self._steps: list[Step] = []
         self._calls = 0
 
