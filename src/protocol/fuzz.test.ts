@@ -199,7 +199,7 @@ describe.each(seeds)("seed %d", (seed) => {
     const tally: Tally = { delivered: 0, unfit: 0, answered: 0, broken: 0 };
     for (let round = 0; round < ROUNDS; round++) await playRound(dice, tally);
     expect(tally.unfit).toBe(0);
-    expect(tally.delivered).toBeGreaterThan(ROUNDS / 20);
+    expect(tally.delivered).toBeGreaterThan(ROUNDS / 40);
     // Answers that fit are rare in random traffic, so that only known seeds are sure to have one.
     if (FIXED_SEEDS.includes(seed)) expect(tally.answered).toBeGreaterThan(0);
     expect(tally.broken).toBeGreaterThan(ROUNDS / 20);
