@@ -3,16 +3,16 @@ import type { CodeExecution, ISandbox, Output, REPLConfig } from "../../backends
 import { unlessAborted } from "../../concurrency/abort.js";
 import { Semaphore } from "../../concurrency/semaphore.js";
 import { readAsset } from "../../config/environment.js";
-import { CellarError, errorLine, isCellarError } from "../../errors.js";
+import { CellarError, errorLine } from "../../errors.js";
 import { UnconvertedValue } from "../../protocol/values.js";
 import { type ToolDisplay, ToolError, type ToolOutput } from "../tool.js";
 import type { PythonFiles } from "./python-files.js";
 
 export type OpenSandbox = (config: REPLConfig) => Promise<ISandbox>;
 
-/** A file that took longer to load is kept loaded from its second use on, and copied for each call. */
+/** Of a file that took longer to load, one sandbox is loaded in advance for the call after this one. */
 const SLOW_LOAD_MS = 100;
-const MAX_LOADED = 4;
+const MAX_SPARES = 4;
 const AT_ONCE = 4;
 const LOAD_TIMEOUT_MS = 120_000;
 const MAX_DISPLAYS = 8;
@@ -45,7 +45,8 @@ export class PythonCalls implements AsyncDisposable {
   readonly #files: PythonFiles;
   readonly #open: OpenSandbox;
   readonly #turns = new Semaphore(AT_ONCE);
-  readonly #loaded = new Map<string, ISandbox>();
+  /** By module: loaded, and used by no call. Not copies of one, which would share files and processes. */
+  readonly #spares = new Map<string, Promise<ISandbox | undefined>>();
   readonly #slow = new Set<string>();
   readonly #ended = new AbortController();
 
@@ -72,48 +73,60 @@ export class PythonCalls implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ended.abort(new ToolError("UNAVAILABLE", "the source of this tool was closed"));
-    const loaded = [...this.#loaded.values()];
-    this.#loaded.clear();
-    await Promise.all(loaded.map((sandbox) => sandbox.destroy()));
+    const spares = [...this.#spares.values()];
+    this.#spares.clear();
+    await Promise.all(spares.map(dismiss));
   }
 
   /** A sandbox that has run the file of the function, and nothing else. */
   async #prepared(call: PythonCall, signal: AbortSignal): Promise<ISandbox> {
-    const kept = this.#loaded.get(call.module);
-    const copy = kept && (await copyOf(kept, signal));
-    if (copy !== undefined) return copy;
-    // It has died, or cannot be copied any more.
-    if (kept !== undefined && this.#forget(call.module, kept)) await kept.destroy();
-    // Checkpoints cost more than a short call, and a copy is made from one.
-    const checkpoints = this.#slow.has(call.module) ? "auto" : "off";
-    const sandbox = await this.#open({ ...WALLS, checkpoints, signal });
+    // From the second use on: many files are used once.
+    const isSlow = this.#slow.has(call.module);
+    const sandbox =
+      (await this.#spare(call.module, signal)) ?? (await this.#loaded(call.module, call, signal));
+    if (isSlow) this.#prepareSpare(call);
+    return sandbox;
+  }
+
+  async #spare(module: string, signal: AbortSignal): Promise<ISandbox | undefined> {
+    const spare = this.#spares.get(module);
+    this.#spares.delete(module);
+    try {
+      const sandbox = await unlessAborted(spare ?? Promise.resolve(undefined), signal);
+      // It may have died while it waited.
+      await sandbox?.setVariable("_order", null);
+      return sandbox;
+    } catch (error) {
+      if (spare !== undefined) void dismiss(spare);
+      if (signal.aborted) throw error;
+      return undefined;
+    }
+  }
+
+  #prepareSpare(call: PythonCall): void {
+    if (this.#spares.has(call.module) || this.#ended.signal.aborted) return;
+    const loading = this.#loaded(call.module, call, this.#ended.signal);
+    // What cannot be loaded now fails in the call that needs it.
+    this.#spares.set(
+      call.module,
+      loading.catch(() => undefined),
+    );
+    const [oldest] = this.#spares;
+    if (this.#spares.size <= MAX_SPARES || oldest === undefined) return;
+    this.#spares.delete(oldest[0]);
+    void dismiss(oldest[1]);
+  }
+
+  async #loaded(module: string, call: PythonCall, signal: AbortSignal): Promise<ISandbox> {
+    const sandbox = await this.#open({ ...WALLS, checkpoints: "off", signal });
     try {
       const duration = await unlessAborted(this.#load(sandbox, call, signal), signal);
-      if (duration >= SLOW_LOAD_MS) this.#slow.add(call.module);
+      if (duration >= SLOW_LOAD_MS) this.#slow.add(module);
+      return sandbox;
     } catch (error) {
       await sandbox.destroy();
       throw error;
     }
-    if (checkpoints === "off" || this.#loaded.has(call.module) || this.#ended.signal.aborted) {
-      return sandbox;
-    }
-    await this.#keep(call.module, sandbox);
-    const first = await copyOf(sandbox, signal);
-    if (first !== undefined) return first;
-    return this.#forget(call.module, sandbox) ? sandbox : await this.#prepared(call, signal);
-  }
-
-  async #keep(module: string, sandbox: ISandbox): Promise<void> {
-    this.#loaded.set(module, sandbox);
-    const [oldest] = this.#loaded.entries();
-    if (this.#loaded.size <= MAX_LOADED || oldest === undefined) return;
-    this.#forget(...oldest);
-    await oldest[1].destroy();
-  }
-
-  /** Whether it was still kept; then it belongs to the caller. */
-  #forget(module: string, sandbox: ISandbox): boolean {
-    return this.#loaded.get(module) === sandbox && this.#loaded.delete(module);
   }
 
   /** How long it took, in milliseconds. */
@@ -145,19 +158,8 @@ export class PythonCalls implements AsyncDisposable {
   }
 }
 
-async function copyOf(sandbox: ISandbox, signal: AbortSignal): Promise<ISandbox | undefined> {
-  const copying = sandbox.fork();
-  try {
-    return await unlessAborted(copying, signal);
-  } catch (error) {
-    if (signal.aborted) {
-      // Nobody waits for the copy any more.
-      copying.then((copy) => copy.destroy()).catch(() => {});
-      throw error;
-    }
-    if (!isCellarError(error)) throw error;
-    return undefined;
-  }
+async function dismiss(spare: Promise<ISandbox | undefined>): Promise<void> {
+  await (await spare)?.destroy();
 }
 
 function failure({ status, error }: CodeExecution, call: PythonCall): ToolError {
