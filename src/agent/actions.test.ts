@@ -165,6 +165,14 @@ opened = archive_open(data.getvalue())`;
   });
 });
 
+it("a tool that calls the REPL which waits for it is refused at once", async () => {
+  const nested = async () => (await repl.turn("1 + 1")).observation;
+  await using repl: AgentRepl = await AgentRepl.open({ tools: { nested: { execute: nested } } });
+  const { observation } = await repl.turn("nested()");
+  expect(observation).toContain("is waiting for the function that calls it");
+  expect((await repl.turn("2 + 2")).observation).toBe("4");
+});
+
 it("what the host does not offer is said to be missing", async () => {
   await using repl = await AgentRepl.open({});
   for (const [code, why] of [

@@ -4,7 +4,7 @@ import type { CodeExecution, SandboxInfo } from "../backends/backend.js";
 import type { FileContent } from "../backends/files/file-content.js";
 import type { FileOptions } from "../backends/files/sandbox-files.js";
 import type { FileListing, ReadOptions } from "../backends/files/workspace-file.js";
-import { checkSource } from "../backends/session/checks.js";
+import { calledFromWithin, checkSource } from "../backends/session/checks.js";
 import { TaskQueue } from "../concurrency/task-queue.js";
 import { checkNames, requireOptions, requireText } from "../config/kinds.js";
 import { CellarError } from "../errors.js";
@@ -321,6 +321,8 @@ export class LiveAgentRepl extends AgentRepl {
   }
 
   #task<T>(work: () => Promise<T>): Promise<T> {
+    // It would wait for the turn that waits for it.
+    if (this.#session.sandbox.isCalledFromWithin) return Promise.reject(calledFromWithin());
     // Tasks that are still waiting when the REPL is closed do not start.
     const attempt = async () => {
       if (this.#ending === undefined) return await work();

@@ -171,6 +171,8 @@ export interface ExecuteOptions {
 
 /** What an agent needs of its session beside the surface of every backend. */
 export interface AgentSandbox extends ISandbox {
+  /** Whether this is run by one of the caller's functions, for which a cell waits. */
+  readonly isCalledFromWithin: boolean;
   /** What the functions of the agent remember, for `setAgentState` of another session. */
   getAgentState(): Promise<unknown>;
   setAgentState(state: unknown): Promise<void>;

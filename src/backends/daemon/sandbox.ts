@@ -197,10 +197,15 @@ export class DaemonClientSandbox extends SandboxFiles implements AgentSandbox {
     }
   }
 
-  #send<T>(prepare: (session: DaemonSession) => Promise<Sent<T>>): Promise<T> {
+  get isCalledFromWithin(): boolean {
     // Forks share the functions, and their cells may wait for each other.
-    const isCalledFromWithin = this.#pending.isRunning && this.#session.clientCallbacks.isCalling;
-    if (this.#ending === undefined && isCalledFromWithin) return Promise.reject(calledFromWithin());
+    return this.#pending.isRunning && this.#session.clientCallbacks.isCalling;
+  }
+
+  #send<T>(prepare: (session: DaemonSession) => Promise<Sent<T>>): Promise<T> {
+    if (this.#ending === undefined && this.isCalledFromWithin) {
+      return Promise.reject(calledFromWithin());
+    }
     return this.#sendInOrder(prepare);
   }
 

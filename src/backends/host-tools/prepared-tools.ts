@@ -122,12 +122,8 @@ function readTool(name: string, tool: HostTool): ReadTool {
     );
   }
   if (Reflect.get(tool, "needsApproval")) {
-    const remedy = "Ask for approval inside execute, and remove needsApproval.";
-    throw refused(
-      name,
-      "has needsApproval, but no one can approve a call while a cell runs",
-      remedy,
-    );
+    const remedy = "Give it to a ToolRegistry with onApproval, and pass that as tools.";
+    throw refused(name, "has needsApproval, which only a registry asks for", remedy);
   }
   const execute = tool.execute.bind(tool) as ReadTool["execute"];
   if (tool instanceof RelayedTool) {

@@ -182,6 +182,10 @@ export class PythonSandbox extends SandboxFiles implements StatefulSandbox, Agen
     await this.#session.leave(CLOSING_MS).finally(() => clearInterval(impatience));
   }
 
+  get isCalledFromWithin(): boolean {
+    return this.#session.isCalling;
+  }
+
   readonly askFiles: AskFiles = async (method, order, attachments) => {
     if (this.#ending !== undefined) throw destroyed();
     // What holds a file is not to be replaced by a new session.
@@ -193,7 +197,7 @@ export class PythonSandbox extends SandboxFiles implements StatefulSandbox, Agen
 
   #task<T>(work: () => Promise<T>): Promise<T> {
     if (this.#ending !== undefined) return Promise.reject(destroyed());
-    if (this.#session.isCalling) return Promise.reject(checks.calledFromWithin());
+    if (this.isCalledFromWithin) return Promise.reject(checks.calledFromWithin());
     return this.#session.task(work);
   }
 
