@@ -98,6 +98,9 @@ export abstract class AgentRepl implements AsyncDisposable {
 
   abstract cancel(): Promise<void>;
 
+  /** From now on cells have no network, and no tool that reaches it may be called; also after `reset()`. */
+  abstract markPrivate(reason?: string): Promise<void>;
+
   /** The files of long outputs stay. */
   abstract close(): Promise<void>;
 

@@ -29,7 +29,7 @@ export type Router = (task: string, options: { readonly signal: AbortSignal }) =
 export interface HostFunctionOptions {
   readonly config: REPLConfig;
   readonly tools: HostTools | ToolProvider | undefined;
-  readonly isPrivate: boolean;
+  readonly isPrivate: () => boolean;
   readonly onApproval: Approver | undefined;
   readonly onDelegate: Delegate | undefined;
   readonly router: Router | undefined;
@@ -79,9 +79,9 @@ export function agentHostTools(options: HostFunctionOptions): HostTools {
 function sessionToolsOf({ tools, isPrivate, onInvocation }: HostFunctionOptions): HostTools {
   if (tools === undefined) return {};
   if (tools instanceof ToolRegistry) {
-    return tools.sessionTools({ isPrivate: () => isPrivate, onInvocation });
+    return tools.sessionTools({ isPrivate, onInvocation });
   }
-  return isToolProvider(tools) ? tools.sessionTools({ isPrivate: () => isPrivate }) : tools;
+  return isToolProvider(tools) ? tools.sessionTools({ isPrivate }) : tools;
 }
 
 function answering<T>(

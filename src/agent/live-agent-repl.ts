@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { basename, join } from "node:path";
-import type { CodeExecution, SandboxInfo } from "../backends/backend.js";
+import type { CodeExecution, REPLConfig, SandboxInfo } from "../backends/backend.js";
 import type { FileContent } from "../backends/files/file-content.js";
 import type { FileOptions } from "../backends/files/sandbox-files.js";
 import type { FileListing, ReadOptions } from "../backends/files/workspace-file.js";
@@ -287,7 +287,12 @@ export class LiveAgentRepl extends AgentRepl {
 
   /** The old session stays until the new one is ready. */
   async #replaceSession<T>(prepare: (session: AgentSession) => Promise<T>): Promise<T> {
-    const session = await AgentSession.open(this.#plan.config, this.#context);
+    const { config, privacy } = this.#plan;
+    // What was marked private stays so.
+    const kept: REPLConfig = privacy.isPrivate
+      ? { ...config, private: true, network: "none" }
+      : config;
+    const session = await AgentSession.open(kept, this.#context);
     let prepared: T;
     try {
       prepared = await prepare(session);
@@ -303,6 +308,12 @@ export class LiveAgentRepl extends AgentRepl {
     this.#notice = undefined;
     await previous[Symbol.asyncDispose]();
     return prepared;
+  }
+
+  override async markPrivate(reason = "no reason given"): Promise<void> {
+    requireText("reason", reason);
+    this.#plan.privacy.isPrivate = true;
+    await this.#session.cutNetwork(reason);
   }
 
   override cancel(): Promise<void> {

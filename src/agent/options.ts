@@ -83,6 +83,8 @@ export interface AgentPlan extends z.output<typeof optionsSchema> {
   readonly summarise: SummaryWorker | undefined;
   readonly redact: boolean | RedactionOptions;
   readonly embedder: Embedder | undefined;
+  /** Set for good once something private is there. */
+  readonly privacy: { isPrivate: boolean };
 }
 
 /** The settings of the REPL and of its sandbox, checked and with defaults. */
@@ -126,19 +128,20 @@ export function planAgent(given: AgentOptions, config: REPLConfig, hasContext: b
     ...present(config),
   };
   const offered = tools ?? sandbox.tools;
-  const isPrivate = parsed.data.private || sandbox.private === true;
+  const privacy = { isPrivate: parsed.data.private || sandbox.private === true };
   return {
     ...parsed.data,
     summarise,
     redact,
     embedder,
+    privacy,
     config: {
       ...sandbox,
-      private: isPrivate,
+      private: privacy.isPrivate,
       tools: agentHostTools({
         config: sandbox,
         tools: offered,
-        isPrivate,
+        isPrivate: () => privacy.isPrivate,
         onApproval,
         onDelegate,
         router,

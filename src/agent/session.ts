@@ -3,7 +3,8 @@ import { join } from "node:path";
 import type { AgentSandbox, REPLConfig } from "../backends/backend.js";
 import { SPILL_FOLDER, sessionDirOwner, sessionDirPath } from "../backends/host/session-dir.js";
 import { openSandbox } from "../backends/select.js";
-import { describeError } from "../errors.js";
+import { settingLayers } from "../config/environment.js";
+import { CellarError, describeError } from "../errors.js";
 import { TemporarySessionDir } from "../notebook/run/temporary-dir.js";
 import { SPILL_MOUNT } from "./observation/spill.js";
 import { wholeCharacters } from "./observation/tokens.js";
@@ -20,27 +21,32 @@ export class AgentSession implements AsyncDisposable {
   readonly spillPath: string;
   /** The folder that is mounted in the session; undefined where files are sent as messages. */
   readonly #dir: TemporarySessionDir | undefined;
+  readonly #hasNetwork: boolean;
 
   private constructor(
     sandbox: AgentSandbox,
     dir: TemporarySessionDir | undefined,
     spillPath: string,
+    hasNetwork: boolean,
   ) {
+    this.#hasNetwork = hasNetwork;
     this.sandbox = sandbox;
     this.#dir = dir;
     this.spillPath = spillPath;
   }
 
   static async open(config: REPLConfig, context: unknown): Promise<AgentSession> {
+    const { network = settingLayers().network ?? "none", private: isPrivate } = config;
+    const hasNetwork = isPrivate !== true && network !== "none";
     const dir = new TemporarySessionDir(undefined);
     dir.make([SPILL_FOLDER]);
     let sandbox: AgentSandbox | undefined;
     try {
       sandbox = await openSandbox(config, {}, { ...dir.sessionDir, isReplaceable: true });
       if (context !== undefined) await sandbox.initialize(context);
-      if (isMounted(sandbox)) return new AgentSession(sandbox, dir, SPILL_MOUNT);
+      if (isMounted(sandbox)) return new AgentSession(sandbox, dir, SPILL_MOUNT, hasNetwork);
       await dir[Symbol.asyncDispose]();
-      return new AgentSession(sandbox, undefined, await sandbox.putSpilled([]));
+      return new AgentSession(sandbox, undefined, await sandbox.putSpilled([]), hasNetwork);
     } catch (error) {
       try {
         await sandbox?.destroy();
@@ -49,6 +55,13 @@ export class AgentSession implements AsyncDisposable {
       }
       throw error;
     }
+  }
+
+  /** Cells that run now are cut off too. */
+  async cutNetwork(reason: string): Promise<void> {
+    if (!this.#hasNetwork || this.sandbox.cutNetwork(reason)) return;
+    const remedy = "Close the REPL, and open another one with private: true.";
+    throw new CellarError("UNSUPPORTED", "the network of this session cannot be cut", { remedy });
   }
 
   /** Makes a file of the host readable inside, under the same name; returns what is missing. */

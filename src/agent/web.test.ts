@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openNativeRuntime } from "../../test/support/native-runtime.js";
+import type { REPLConfig } from "../backends/backend.js";
 import { ToolRegistry } from "../registry/registry.js";
 import { AgentRepl } from "./agent-repl.js";
 
@@ -105,6 +106,21 @@ describe("the web of an agent", () => {
     expect((await some.turn(read)).observation).toBe("200");
     await using none = await AgentRepl.open({ config: { policy: "off" } });
     expect((await none.turn(read)).observation).toContain("URLError");
+  });
+
+  it("ends for good when something private is there", async () => {
+    const { host } = new URL(site);
+    const read = `import urllib.request\nprint(urllib.request.urlopen("${site}/json").status)`;
+    const config: REPLConfig = { network: { allow: [host] }, policy: "off" };
+    await using one = await AgentRepl.open({ tools: registry, config });
+    expect((await one.turn(read)).observation).toBe("200");
+    expect((await one.turn(`web_fetch("${site}/json")["n"]`)).observation).toBe("[1, 2]");
+    await one.markPrivate("patients.csv");
+    for (const again of [false, true]) {
+      if (again) await one.reset();
+      expect((await one.turn(read)).observation).toMatch(/URLError|HTTPError/);
+      expect((await one.turn(`web_fetch("${site}/json")`)).observation).toContain("private");
+    }
   });
 
   it("is refused to a private agent, and said to be missing without a registry", async () => {

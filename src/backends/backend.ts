@@ -173,6 +173,8 @@ export interface ExecuteOptions {
 export interface AgentSandbox extends ISandbox {
   /** Whether this is run by one of the caller's functions, for which a cell waits. */
   readonly isCalledFromWithin: boolean;
+  /** Ends the connections of cells and refuses new ones, for good; false where only ending the session can. */
+  cutNetwork(reason: string): boolean;
   /** What the functions of the agent remember, for `setAgentState` of another session. */
   getAgentState(): Promise<unknown>;
   setAgentState(state: unknown): Promise<void>;

@@ -197,6 +197,10 @@ export class DaemonClientSandbox extends SandboxFiles implements AgentSandbox {
     }
   }
 
+  cutNetwork(_reason: string): boolean {
+    return false;
+  }
+
   get isCalledFromWithin(): boolean {
     // Forks share the functions, and their cells may wait for each other.
     return this.#pending.isRunning && this.#session.clientCallbacks.isCalling;

@@ -12,9 +12,10 @@ export class NativePythonSandbox extends PythonSandbox {
     return this.#egress?.proxy.report;
   }
 
-  /** Ends every connection and refuses new ones, for good, for this sandbox and its forks. */
-  cutNetwork(reason: string): void {
+  /** Also for its forks. */
+  override cutNetwork(reason: string): boolean {
     this.#egress?.proxy.cut(reason);
+    return this.#egress !== undefined;
   }
 
   /** Takes over the way out, which ends with the last sandbox that has it. */

@@ -182,6 +182,10 @@ export class PythonSandbox extends SandboxFiles implements StatefulSandbox, Agen
     await this.#session.leave(CLOSING_MS).finally(() => clearInterval(impatience));
   }
 
+  cutNetwork(_reason: string): boolean {
+    return false;
+  }
+
   get isCalledFromWithin(): boolean {
     return this.#session.isCalling;
   }
