@@ -1,9 +1,9 @@
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { DaemonHome, SMALL } from "../../test/support/daemon-home.js";
 import { openNativeRuntime } from "../../test/support/native-runtime.js";
-import { WatchedTools } from "../../test/support/watched-tools.js";
+import { openWatched, WatchedTools } from "../../test/support/watched-tools.js";
 import type { ChainLog } from "../protocol/agent/chain-report.js";
-import { AgentRepl, type AgentReplOptions } from "./agent-repl.js";
+import type { AgentReplOptions } from "./agent-repl.js";
 import { planAgent } from "./options.js";
 
 const { runtime, unavailable } = await openNativeRuntime();
@@ -16,21 +16,8 @@ afterAll(async () => {
   await runtime[Symbol.asyncDispose]();
 });
 
-async function open(options: AgentReplOptions = {}) {
-  const watched = new WatchedTools();
-  const registry = await watched.open();
-  const config = { backend: "native", preload: "none" } as const;
-  const given = { structured: true, chainMode: "dep", tools: registry, config } as const;
-  const repl = await AgentRepl.open({ context: "one\ntwo\n", ...given, ...options });
-  return {
-    watched,
-    repl,
-    async [Symbol.asyncDispose]() {
-      await repl.close();
-      await registry[Symbol.asyncDispose]();
-    },
-  };
-}
+const open = (options: AgentReplOptions = {}) =>
+  openWatched({ context: "one\ntwo\n", chainMode: "dep", ...options });
 
 const CODE = [
   "a = tools.echo(value='x')",

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { REPLConfig } from "../backends/backend.js";
 import type { HostTools, ToolProvider } from "../backends/host-tools/host-tool.js";
+import { requireTools } from "../backends/host-tools/prepared-tools.js";
 import { chainEnvironment, settingLayers } from "../config/environment.js";
 import { checkNames, requireFunction, requireOptions } from "../config/kinds.js";
 import { invalidOptions } from "../config/problems.js";
@@ -128,6 +129,7 @@ export function planAgent(given: AgentOptions, config: REPLConfig, hasContext: b
     ...present(config),
   };
   const offered = tools ?? sandbox.tools;
+  if (offered !== undefined) requireTools(offered);
   const privacy = { isPrivate: parsed.data.private || sandbox.private === true };
   return {
     ...parsed.data,

@@ -1,8 +1,7 @@
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { openNativeRuntime } from "../../test/support/native-runtime.js";
-import { WatchedTools } from "../../test/support/watched-tools.js";
+import { openWatched, WatchedTools } from "../../test/support/watched-tools.js";
 import { openSandbox } from "../backends/select.js";
-import { AgentRepl, type AgentReplOptions } from "./agent-repl.js";
 import { planAgent } from "./options.js";
 
 const { runtime, unavailable } = await openNativeRuntime();
@@ -16,26 +15,6 @@ afterAll(async () => {
   await runtime[Symbol.asyncDispose]();
 });
 
-async function open(options: AgentReplOptions = {}) {
-  const watched = new WatchedTools();
-  const registry = await watched.open();
-  const repl = await AgentRepl.open({
-    structured: true,
-    tools: registry,
-    config: CONFIG,
-    ...options,
-  });
-  return {
-    watched,
-    registry,
-    repl,
-    async [Symbol.asyncDispose]() {
-      await repl.close();
-      await registry[Symbol.asyncDispose]();
-    },
-  };
-}
-
 describe("FINAL", () => {
   const calls = "a = tools.echo(value='one')\nb = tools.echo(value='two')\n";
 
@@ -44,7 +23,7 @@ describe("FINAL", () => {
     ["a text", `${calls}print("FINAL('oops')")`],
     ["a docstring", `'''\nFINAL("oops")\n'''\n${calls}`],
   ])("in %s ends nothing", async (_, code) => {
-    await using opened = await open();
+    await using opened = await openWatched();
     const { final, execution, chain } = await opened.repl.turn(code);
     expect([final, execution.status]).toEqual([undefined, "ok"]);
     expect(chain?.steps).toBe(2);
@@ -54,7 +33,7 @@ describe("FINAL", () => {
   it.each(["seq", "dep"] as const)(
     "after calls keeps the code before it, in %s",
     async (chainMode) => {
-      await using opened = await open({ chainMode });
+      await using opened = await openWatched({ chainMode });
       const { final } = await opened.repl.turn(`${calls}FINAL(a + b)`);
       expect(final?.value).toBe("onetwo");
       expect(opened.watched.made).toEqual(["echo", "echo"]);
@@ -65,7 +44,7 @@ describe("FINAL", () => {
   );
 
   it("after calls is refused where exploration is required, and the calls are made", async () => {
-    await using opened = await open({
+    await using opened = await openWatched({
       context: "one\ntwo\n",
       requireExplorationBeforeFinal: true,
       chainMode: "dep",
@@ -79,7 +58,7 @@ describe("FINAL", () => {
   });
 
   it("is not swallowed by an except, and neither is what ends a turn", async () => {
-    await using opened = await open();
+    await using opened = await openWatched();
     const code = `${calls}try:\n    FINAL(a)\nexcept Exception:\n    pass\ntools.echo(value='after')`;
     const { final } = await opened.repl.turn(code);
     expect(final?.value).toBe("one");
@@ -98,7 +77,7 @@ describe("limits", () => {
     "the limit of waiting ends a chain and its calls, in %s",
     async (chainMode, begun) => {
       // While the host works, a cell's own limit is paused.
-      await using opened = await open({ chainMode, config: { ...CONFIG, queryTotal: 500 } });
+      await using opened = await openWatched({ chainMode, config: { ...CONFIG, queryTotal: 500 } });
       const { repl, watched } = opened;
       await repl.turn("kept = 'kept'");
       const turn = await repl.turn(
@@ -115,7 +94,7 @@ describe("limits", () => {
   );
 
   it.each(["seq", "dep"] as const)("the time limit ends a chain, in %s", async (chainMode) => {
-    await using opened = await open({ chainMode });
+    await using opened = await openWatched({ chainMode });
     const { repl, watched } = opened;
     const turn = await repl.turn(
       "a = tools.echo(value=1)\nb = run_shell('sleep 60')\nc = tools.write(path='x', text=a)",
@@ -127,7 +106,7 @@ describe("limits", () => {
   });
 
   it("a signal ends a batch and its calls", async () => {
-    await using opened = await open();
+    await using opened = await openWatched();
     const { repl, watched } = opened;
     const aborting = new AbortController();
     const code = "a = tools.hang()\nb = tools.hang()\nc = tools.hang()";
@@ -143,7 +122,7 @@ describe("limits", () => {
     ["a batch", "parallel_read_only", "a = tools.echo(value=s)\nb = tools.echo(value=[s])"],
     ["waves", "dep", "a = tools.echo(value=s)\nb = tools.echo(value=a)\nprint(b)"],
   ])("secrets in results of %s are redacted", async (_, mode, code) => {
-    await using opened = await open({ chainMode: "dep" });
+    await using opened = await openWatched({ chainMode: "dep" });
     const { repl } = opened;
     await repl.turn("s = 'ghp_' + 'a1B2' * 9");
     const turn = await repl.turn(code);
@@ -154,7 +133,7 @@ describe("limits", () => {
   });
 
   it("large results stay in the session, and the report on them is bounded", async () => {
-    await using opened = await open();
+    await using opened = await openWatched();
     const { repl } = opened;
     await repl.turn("many = list(range(11_000))\nlong = 'é' * 90_000\nnested = [[]] * 50_000");
     for (const [name, count] of [
@@ -174,7 +153,7 @@ describe("limits", () => {
   });
 
   it("characters that only look like Python are replaced before a chain is planned", async () => {
-    await using opened = await open();
+    await using opened = await openWatched();
     const turn = await opened.repl.turn("a = tools.echo(value=‘x’)\nb = tools.echo(value=2 − 1)");
     expect([turn.execution.status, turn.execution.replaced?.total]).toEqual(["ok", 3]);
     expect(opened.watched.made).toEqual(["echo", "echo"]);

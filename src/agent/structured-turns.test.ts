@@ -1,7 +1,6 @@
 import { afterAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { openNativeRuntime } from "../../test/support/native-runtime.js";
-import { WatchedTools } from "../../test/support/watched-tools.js";
-import { AgentRepl, type AgentReplOptions } from "./agent-repl.js";
+import { openWatched } from "../../test/support/watched-tools.js";
 
 const { runtime, unavailable } = await openNativeRuntime();
 
@@ -13,28 +12,12 @@ afterAll(async () => {
   await runtime[Symbol.asyncDispose]();
 });
 
-async function open(options: AgentReplOptions = {}) {
-  const watched = new WatchedTools();
-  const registry = await watched.open();
-  const config = { backend: "native", preload: "none" } as const;
-  const repl = await AgentRepl.open({ structured: true, tools: registry, config, ...options });
-  return {
-    watched,
-    registry,
-    repl,
-    async [Symbol.asyncDispose]() {
-      await repl.close();
-      await registry[Symbol.asyncDispose]();
-    },
-  };
-}
-
 const times = (count: number, line: (index: number) => string) =>
   Array.from({ length: count }, (_, index) => line(index)).join("\n");
 
 describe("calls that only read", () => {
   it("are one batch: they are under way at once", async () => {
-    await using opened = await open();
+    await using opened = await openWatched();
     const { repl, watched } = opened;
     const turn = await repl.turn(times(4, (n) => `r${n} = tools.meet(count=4)`));
     expect(turn.execution.status).toBe("ok");
@@ -50,7 +33,7 @@ describe("calls that only read", () => {
   });
 
   it("are at most four at once", async () => {
-    await using opened = await open();
+    await using opened = await openWatched();
     const { repl, watched } = opened;
     const turn = await repl.turn(times(8, () => "tools.meet(count=4)"));
     expect(turn.execution.status).toBe("ok");
@@ -59,7 +42,7 @@ describe("calls that only read", () => {
 
   it("are one after the other without parallelTools, in every mode", async () => {
     for (const chainMode of ["legacy", "seq", "dep"] as const) {
-      await using opened = await open({ parallelTools: false, chainMode });
+      await using opened = await openWatched({ parallelTools: false, chainMode });
       const { repl, watched } = opened;
       const turn = await repl.turn(times(3, () => "tools.meet(count=1)"));
       expect(turn.execution.status).toBe("ok");
@@ -69,7 +52,7 @@ describe("calls that only read", () => {
   });
 
   it("are found however they are called, with those that search", async () => {
-    await using opened = await open({ context: "one\ntwo\n" });
+    await using opened = await openWatched({ context: "one\ntwo\n" });
     const { repl } = opened;
     const turn = await repl.turn(
       "a = TOOL('echo', value=1)\nb = CALL('echo', '{\"value\": 2}')\nc = grep('two')\nd = tool_call('echo', {'value': 3})",
@@ -80,7 +63,7 @@ describe("calls that only read", () => {
   });
 
   it("are logged with the place that they have in the chain", async () => {
-    await using opened = await open();
+    await using opened = await openWatched();
     const { repl, registry } = opened;
     const turn = await repl.turn("a = tools.echo(value=1)\nb = tools.echo(value=2)");
     const places = registry.log.invocations.map((one) => [one.callerType, one.chainIndex]);
@@ -94,7 +77,7 @@ describe("calls that only read", () => {
   });
 
   it("that fail leave what the lines before them gave", async () => {
-    await using opened = await open();
+    await using opened = await openWatched();
     const { repl } = opened;
     const turn = await repl.turn(
       "a = tools.echo(value='kept')\nb = tools.fail(why='broken')\nc = tools.echo(value='late')",
@@ -117,7 +100,7 @@ describe("a turn that must not run", () => {
     ["unknown", "seq", "TOOL('ekho', value=1)\ntools.echo(value=1)", /did you mean echo/],
     ["legacy", "legacy", "tools.write(path='a', text='1')\ntools.echo(value=1)", /one tool/],
   ] as const)("is refused before the first call: %s in %s", async (_, chainMode, code, why) => {
-    await using opened = await open({ chainMode, onDelegate: async () => "done" });
+    await using opened = await openWatched({ chainMode, onDelegate: async () => "done" });
     const { repl, watched } = opened;
     const turn = await repl.turn(code);
     expect(turn.execution.status).toBe("error");
@@ -127,7 +110,7 @@ describe("a turn that must not run", () => {
   });
 
   it("is no turn with one call, whatever it calls", async () => {
-    await using opened = await open({ chainMode: "legacy", onDelegate: async () => "done" });
+    await using opened = await openWatched({ chainMode: "legacy", onDelegate: async () => "done" });
     const { repl, watched } = opened;
     for (const code of ["delegate('x')", "tools.alone()", "tools.write(path='a', text='1')"]) {
       const turn = await repl.turn(code);
@@ -137,7 +120,7 @@ describe("a turn that must not run", () => {
   });
 
   it("is not made to run by another name, nor by wrong arguments", async () => {
-    await using opened = await open({ chainMode: "dep" });
+    await using opened = await openWatched({ chainMode: "dep" });
     const { repl, watched } = opened;
     const own =
       "taken = []\ndef host_only(**given): taken.append(given)\ndef echo(**given): taken.append(given)";
@@ -154,7 +137,7 @@ describe("a turn that must not run", () => {
 
 describe("waves", () => {
   it("come in the order of what depends on what", async () => {
-    await using opened = await open({ chainMode: "dep" });
+    await using opened = await openWatched({ chainMode: "dep" });
     const { repl, watched } = opened;
     const turn = await repl.turn(
       [
@@ -177,7 +160,7 @@ describe("waves", () => {
   });
 
   it("see what was written, in state outside and in files", async () => {
-    await using opened = await open({ chainMode: "dep" });
+    await using opened = await openWatched({ chainMode: "dep" });
     const { repl, watched } = opened;
     watched.files.set("x", "old");
     await repl.turn(
@@ -194,7 +177,7 @@ describe("waves", () => {
   });
 
   it("give a name that is bound twice both of its values, each in its place", async () => {
-    await using opened = await open({ chainMode: "dep" });
+    await using opened = await openWatched({ chainMode: "dep" });
     const { repl } = opened;
     const turn = await repl.turn(
       "a = tools.echo(value='first')\nb = tools.echo(value=[a])\na = tools.echo(value='second')",
@@ -205,7 +188,7 @@ describe("waves", () => {
   });
 
   it("bind a name only after the steps above have read it", async () => {
-    await using opened = await open({ chainMode: "dep" });
+    await using opened = await openWatched({ chainMode: "dep" });
     const { repl } = opened;
     await repl.turn("a = 'old'");
     const code =
@@ -215,7 +198,7 @@ describe("waves", () => {
   });
 
   it("use the value of this turn, not of the one before, deep in an argument too", async () => {
-    await using opened = await open({ chainMode: "dep" });
+    await using opened = await openWatched({ chainMode: "dep" });
     const { repl } = opened;
     await repl.turn("a = 'of the turn before'");
     await repl.turn("a = tools.echo(value='new')\nb = tools.echo(value={'k': [a, (a,)]})");
@@ -223,7 +206,7 @@ describe("waves", () => {
   });
 
   it("take None for a value, and a text that looks like an error too", async () => {
-    await using opened = await open({ chainMode: "dep" });
+    await using opened = await openWatched({ chainMode: "dep" });
     const { repl } = opened;
     const turn = await repl.turn(
       "a = tools.nothing()\nb = tools.echo(value=[a])\nc = tools.echo(value='[ERROR: not one]')\nd = tools.echo(value=c)",
@@ -243,7 +226,7 @@ describe("waves", () => {
       [false, ["seq", "seq"]],
       [true, ["parallel", "seq"]],
     ] as const) {
-      await using opened = await open({ chainMode: "dep", parallelMutations });
+      await using opened = await openWatched({ chainMode: "dep", parallelMutations });
       const { chain } = await opened.repl.turn(code);
       expect(chain?.parallel_mutations_enabled).toBe(parallelMutations);
       expect(chain?.wave_timeline.map(({ mode_used }) => mode_used)).toEqual(modes);
@@ -263,7 +246,7 @@ describe("a turn that cannot be planned", () => {
     ["an expression", "a = tools.write(path='x', text='1')\nb = tools.echo(value=len(a + 'x'))", 1],
     ["two targets", "a = tools.write(path='x', text='1')\nb, c = tools.echo(value=[1, 2])", 1],
   ])("runs once, line by line: %s", async (_, code, writes) => {
-    await using opened = await open({ chainMode: "dep" });
+    await using opened = await openWatched({ chainMode: "dep" });
     const { repl, watched } = opened;
     const turn = await repl.turn(code);
     expect(turn.chain).toMatchObject({ mode_requested: "dep", fallback_to_seq: true });
@@ -273,7 +256,7 @@ describe("a turn that cannot be planned", () => {
   });
 
   it("is not run again when a later step fails", async () => {
-    await using opened = await open({ chainMode: "dep" });
+    await using opened = await openWatched({ chainMode: "dep" });
     const { repl, watched } = opened;
     const turn = await repl.turn(
       "a = tools.write(path='x', text='1')\nb = tools.read(path=a['k'])\nc = tools.write(path='y', text=b)",
@@ -285,7 +268,7 @@ describe("a turn that cannot be planned", () => {
   });
 
   it("runs in the order of its lines in seq mode", async () => {
-    await using opened = await open({ chainMode: "seq" });
+    await using opened = await openWatched({ chainMode: "seq" });
     const { repl, watched } = opened;
     const turn = await repl.turn(
       "a = tools.write(path='x', text='1')\nb = tools.read(path='x')\nc = tools.write(path='x', text='2')",
@@ -306,12 +289,12 @@ describe("the environment", () => {
     vi.stubEnv("ORCHESTRATOR_TOOL_CHAIN_MODE", mode);
     vi.stubEnv("ORCHESTRATOR_TOOL_CHAIN_PARALLEL_MUTATIONS", mutations);
     try {
-      await using opened = await open();
+      await using opened = await openWatched();
       const { chain, execution } = await opened.repl.turn(CODE);
       expect(execution.status).toBe(used === undefined ? "error" : "ok");
       expect(chain?.mode_used).toBe(used);
       if (chain !== undefined) expect(chain.parallel_mutations_enabled).toBe(enabled);
-      await using told = await open({ chainMode: "seq", parallelMutations: false });
+      await using told = await openWatched({ chainMode: "seq", parallelMutations: false });
       expect((await told.repl.turn(CODE)).chain).toMatchObject({
         mode_requested: "seq",
         parallel_mutations_enabled: false,

@@ -2,7 +2,13 @@ import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import { AGENT_FUNCTIONS, CALL_PREFIXES, functionsOf, OTHER_PREFIXES } from "./agent/functions.js";
+import {
+  AGENT_FUNCTIONS,
+  CALL_PREFIXES,
+  functionsOf,
+  OTHER_PREFIXES,
+  SESSION_TOOLS,
+} from "./agent/functions.js";
 import {
   MAX_CHECKED_VALUES,
   MAX_DAEMON_FRAME_BYTES,
@@ -77,6 +83,10 @@ function agentFunctionsText(): string {
     "# What counts as having looked at the context.",
     "EXPLORING = (",
     ...listed(functionsOf("explore", "delegate")),
+    ")",
+    "# Tools of the host that a session does itself.",
+    "SESSION_TOOLS = (",
+    ...listed(SESSION_TOOLS),
     ")",
   ]);
 }

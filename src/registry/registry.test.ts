@@ -350,6 +350,15 @@ describe("secrets", () => {
   });
 });
 
+it("after it was closed a registry says so", async () => {
+  const registry = await open({ tools: { add } });
+  await registry[Symbol.asyncDispose]();
+  await expect(registry.call("add", { a: 1 })).rejects.toMatchObject({
+    code: "UNAVAILABLE",
+    isRetryable: false,
+  });
+});
+
 it("groups have names of their own", async () => {
   const twice = open({ sources: [source("a"), source("a")] });
   await expect(twice).rejects.toMatchObject({ code: "INVALID_CONFIG" });

@@ -15,7 +15,7 @@ import {
 import { readPolicies, refusalOf, type ToolPolicy } from "./control/policy.js";
 import { Secrets } from "./control/secrets.js";
 import { ToolGate } from "./control/tool-gate.js";
-import type { RegistryOptions } from "./options.js";
+import { checkOptions, type RegistryOptions } from "./options.js";
 import { type SessionOptions, sessionTools } from "./session-tools.js";
 import { openSources } from "./sources.js";
 import {
@@ -63,6 +63,7 @@ export class ToolRegistry implements AsyncDisposable {
   readonly #secrets: Secrets;
   readonly #limits: ToolLimits | undefined;
   readonly #entries = new Map<string, Entry>();
+  #isClosed = false;
 
   private constructor(sources: readonly ToolSource[], options: RegistryOptions) {
     this.#sources = sources;
@@ -74,7 +75,7 @@ export class ToolRegistry implements AsyncDisposable {
 
   /** Reads files and functions at once; servers are started when one of their tools is looked at. */
   static async open(options: RegistryOptions = {}): Promise<ToolRegistry> {
-    const sources = await openSources(options);
+    const sources = await openSources(checkOptions(options));
     try {
       const registry = new ToolRegistry(sources, options);
       await registry.tools();
@@ -177,6 +178,7 @@ export class ToolRegistry implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
     await disposeAll(this.#sources);
   }
 
@@ -246,6 +248,10 @@ export class ToolRegistry implements AsyncDisposable {
   }
 
   async #find(name: string, signal: AbortSignal): Promise<Entry> {
+    if (this.#isClosed) {
+      throw new ToolError("UNAVAILABLE", "the registry was closed", { isRetryable: false });
+    }
+    if (typeof name !== "string") throw this.#unknown(String(name));
     const known = this.#entries.get(name);
     if (known !== undefined) return known;
     const at = name.indexOf(".");

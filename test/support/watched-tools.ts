@@ -1,3 +1,4 @@
+import { AgentRepl, type AgentReplOptions } from "../../src/agent/agent-repl.js";
 import { ToolRegistry } from "../../src/registry/registry.js";
 
 const PATIENCE_MS = 5_000;
@@ -90,4 +91,21 @@ export class WatchedTools {
       });
     });
   }
+}
+
+/** A REPL of structured turns with such tools. */
+export async function openWatched(options: AgentReplOptions = {}) {
+  const watched = new WatchedTools();
+  const registry = await watched.open();
+  const config = { backend: "native", preload: "none" } as const;
+  const repl = await AgentRepl.open({ structured: true, tools: registry, config, ...options });
+  return {
+    watched,
+    registry,
+    repl,
+    async [Symbol.asyncDispose]() {
+      await repl.close();
+      await registry[Symbol.asyncDispose]();
+    },
+  };
 }

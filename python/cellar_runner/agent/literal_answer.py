@@ -6,11 +6,11 @@ import _ast
 
 from ..cells import compiler
 from ..pristine import BUILTINS as __builtins__
+from .tree_walk import walk
 
 _FINISHING = ("FINAL", "SUBMIT")
 _SHOWING = ("print", "FINAL", "FINAL_VAR", "SUBMIT")
 _WORDS = ("FINAL", "SUBMIT", "answer")
-_AST = _ast.AST
 _CONSTANT = (
     _ast.Constant, _ast.Tuple, _ast.List, _ast.Set, _ast.Dict, _ast.UnaryOp, _ast.BinOp, _ast.JoinedStr,
     _ast.FormattedValue, _ast.Starred, _ast.operator, _ast.unaryop, _ast.expr_context,
@@ -31,7 +31,7 @@ def is_literal(codes: list[str]) -> bool:
         if last is None:
             return False
         names = _constant_names(trees + [last])
-        answers = [_answer(node, names) for node in _walk(last)]
+        answers = [_answer(node, names) for node in walk(last)]
     except _UNREADABLE:
         return False
     given = [answer for answer in answers if answer is not None]
@@ -70,7 +70,7 @@ def _constant_names(trees):
                 target = statement.targets[0]
                 if type(target) is _ast.Name and _is_constant(statement.value, ()):
                     bound.setdefault(target.id, target)
-        for node in _walk(tree):
+        for node in walk(tree):
             if _calls(node, _SHOWING):
                 shown = _arguments(node)
             elif _assigns_answer(node) or type(node) is _ast.Expr:
@@ -81,7 +81,7 @@ def _constant_names(trees):
                 harmless.update(_shown_names(one))
     known = set(map(id, bound.values()))
     for tree in trees:
-        for node in _walk(tree):
+        for node in walk(tree):
             if type(node) is not _ast.Name:
                 used += _names_in_fields(node)
             elif id(node) not in known and id(node) not in harmless:
@@ -91,7 +91,7 @@ def _constant_names(trees):
 
 def _shown_names(expression):
     """The identities of the names in an expression that does nothing but show them."""
-    nodes = list(_walk(expression))
+    nodes = list(walk(expression))
     if all(isinstance(node, _CONSTANT) or type(node) is _ast.Name for node in nodes):
         return [id(node) for node in nodes if type(node) is _ast.Name]
     return []
@@ -124,7 +124,7 @@ def _is_answer(target):
 
 def _is_constant(expression, names):
     return all(
-        node.id in names if type(node) is _ast.Name else isinstance(node, _CONSTANT) for node in _walk(expression)
+        node.id in names if type(node) is _ast.Name else isinstance(node, _CONSTANT) for node in walk(expression)
     )
 
 
@@ -134,17 +134,3 @@ def _calls(node, names):
 
 def _arguments(call):
     return call.args + [keyword.value for keyword in call.keywords]
-
-
-def _walk(node):
-    """The node and all below it; not `ast.walk`, which a cell could have replaced."""
-    waiting = [node]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        for field in node._fields:
-            value = getattr(node, field, None)
-            if isinstance(value, _AST):
-                waiting.append(value)
-            elif type(value) is list:
-                waiting += [one for one in value if isinstance(one, _AST)]

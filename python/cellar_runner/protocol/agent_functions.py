@@ -83,3 +83,16 @@ EXPLORING = (
     "batch_web_search",
     "delegate",
 )
+# Tools of the host that a session does itself.
+SESSION_TOOLS = (
+    "python_eval",
+    "run_shell",
+    "git_status",
+    "read_file",
+    "write_file",
+    "list_directory",
+    "archive_open",
+    "archive_extract",
+    "archive_file",
+    "archive_search",
+)

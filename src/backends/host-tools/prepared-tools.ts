@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { kindOf } from "../../config/kinds.js";
 import { CellarError } from "../../errors.js";
 import type { ToolSpec } from "../../protocol/messages.js";
 import { encodeValue, type Json } from "../../protocol/values.js";
@@ -97,12 +98,16 @@ export function describeTools(
   }));
 }
 
+export function requireTools<T extends HostTools | ToolProvider>(tools: T): T {
+  if (typeof tools === "object" && tools !== null && !Array.isArray(tools)) return tools;
+  throw new CellarError("INVALID_CONFIG", `tools must be an object, not ${kindOf(tools)}`, {
+    remedy: "Give functions by name, as { search: { execute } }, or a ToolRegistry.",
+  });
+}
+
 function readTools(tools: HostTools | undefined): readonly ReadTool[] {
   if (tools === undefined) return [];
-  if (typeof tools !== "object" || tools === null || Array.isArray(tools)) {
-    throw new CellarError("INVALID_CONFIG", "tools must be an object of tools by name");
-  }
-  const entries = Object.entries(tools);
+  const entries = Object.entries(requireTools(tools));
   if (entries.length > MOST_TOOLS) {
     throw new CellarError("INVALID_CONFIG", `too many tools: ${entries.length}`, {
       remedy: `Offer at most ${MOST_TOOLS}.`,

@@ -52,6 +52,20 @@ export const AGENT_FUNCTIONS: Readonly<Record<string, AgentFunction>> = {
   SUBMIT: { kind: "answer" },
 };
 
+/** Tools of the catalogue that the session does itself, once the host has allowed the call. */
+export const SESSION_TOOLS = [
+  "python_eval",
+  "run_shell",
+  "git_status",
+  "read_file",
+  "write_file",
+  "list_directory",
+  "archive_open",
+  "archive_extract",
+  "archive_file",
+  "archive_search",
+] as const;
+
 /** Of calls that are logged, of functions that only some sessions have. */
 export const OTHER_PREFIXES: Readonly<Record<string, string>> = {
   TOOL: "T",

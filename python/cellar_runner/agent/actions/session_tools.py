@@ -8,23 +8,12 @@ from typing import Any, Callable
 
 from ...archives.archives import Archives
 from ...pristine import BUILTINS as __builtins__
+from ...protocol.agent_functions import SESSION_TOOLS
 from .. import browse
 from . import fresh_python, safe_files, shell
 
 MAX_CHARACTERS = 1_000_000
 _run = subprocess.run
-NAMES = (
-    "python_eval",
-    "run_shell",
-    "git_status",
-    "read_file",
-    "write_file",
-    "list_directory",
-    "archive_open",
-    "archive_extract",
-    "archive_file",
-    "archive_search",
-)
 
 
 def functions(workspace: str, ask_python: Callable[[dict], Any]) -> dict[str, Callable]:
@@ -75,4 +64,4 @@ def functions(workspace: str, ask_python: Callable[[dict], Any]) -> dict[str, Ca
         return [{"file": hit.file, "line": hit.place, "text": str(hit)} for hit in archives.search(query, regex)]
 
     made = locals()
-    return {name: made[name] for name in NAMES}
+    return {name: made[name] for name in SESSION_TOOLS}

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import _ast
 import json
-from typing import Any, Callable, Iterator, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 from ...pristine import BUILTINS as __builtins__
+from ..tree_walk import walk
 from .facts import ROOT, WRAPPERS, Catalogue, ToolFacts
 from .resources import UNKNOWN, Given
 
 LONGEST_JSON = 100_000
 
-_AST = _ast.AST
 _decode = json.JSONDecoder().decode
 
 
@@ -104,17 +104,3 @@ def _content(node, static):
         if type(content) is dict:
             return Given(content, True)
     return Given({}, False)
-
-
-def walk(node: Any) -> Iterator[Any]:
-    """The node and all below it; not `ast.walk`, which a cell could have replaced."""
-    waiting = [node]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        for field in node._fields:
-            value = getattr(node, field, None)
-            if isinstance(value, _AST):
-                waiting.append(value)
-            elif type(value) is list:
-                waiting += [one for one in value if isinstance(one, _AST)]
