@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ToolRegistry } from "../registry.js";
 import { type CallerType, ToolError } from "../tool.js";
 import type { ToolPolicy } from "./policy.js";
+import { matchesName } from "./policy.js";
 
 const delete_file = {
   category: "files",
@@ -49,4 +50,11 @@ describe("a policy holds", () => {
     const opening = ToolRegistry.open({ policies: [{ groups, deny: ["group:some"] }] });
     await expect(opening).rejects.toMatchObject({ code: "INVALID_CONFIG" });
   });
+});
+
+it("patterns match names in linear time", () => {
+  expect(matchesName("a*b*c", "aXbYc")).toBe(true);
+  expect(matchesName("ab*ba", "aba")).toBe(false);
+  expect(matchesName("*", "")).toBe(true);
+  expect(matchesName(`${"a*".repeat(80)}b`, "a".repeat(5_000))).toBe(false);
 });
